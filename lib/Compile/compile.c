@@ -7,6 +7,7 @@
 #include "Compile/bucket_kernels.h"
 #include "Compile/cache_key.h"
 #include "Compile/compile_front.h"
+#include "Compile/compiled.h"
 #include "Compile/manifest_make.h"
 #include "Emit/emit.h"
 #include "Emit/ptxas.h"
@@ -16,14 +17,6 @@
 #include "Runtime/kernel_cache.h"
 #include "heddle/version.h"
 #include "Support/memory.h"
-
-struct heddle_compiled {
-  hd_arena arena;
-  hd_cache_entry entry; /* manifest, PTX, cubin; owned by its storage when it came from the cache */
-  char *ptx, *json;     /* owned, when it was compiled here */
-  void *cubin;          /* owned */
-  const char *name, *schedule;
-};
 
 static char *header_text(const hd_front *f, const char *schedule, hd_arena *arena) {
   hd_strbuf problem = {0};
@@ -36,13 +29,13 @@ static char *header_text(const hd_front *f, const char *schedule, hd_arena *aren
   return text;
 }
 
-static heddle_status assemble(heddle_context *ctx, const heddle_compile_options *options,
-                              const hd_front *f, hd_manifest *manifest, heddle_compiled *c) {
-  if (!options->ptxas)
+static heddle_status assemble(heddle_context *ctx, const char *ptxas, hd_manifest *manifest,
+                              heddle_compiled *c) {
+  if (!ptxas)
     return HEDDLE_OK;
   hd_ptxas_report report = {0};
-  heddle_status status = hd_ptxas_assemble(ctx, options->ptxas, c->ptx, f->problem.target->name,
-                                           &c->cubin, &c->entry.cubin_bytes, &report);
+  heddle_status status = hd_ptxas_assemble(ctx, ptxas, c->ptx, manifest->target, &c->cubin,
+                                           &c->entry.cubin_bytes, &report);
   for (int32_t v = 0; v < manifest->n_variants; v++)
     for (int32_t e = 0; e < report.n_entries; e++)
       if (strcmp(report.entry[e].name, manifest->variant[v].entry) == 0)
@@ -50,6 +43,19 @@ static heddle_status assemble(heddle_context *ctx, const heddle_compile_options 
   hd_ptxas_report_free(&report);
   c->entry.cubin = c->cubin;
   return status;
+}
+
+heddle_status hd_compiled_finish(heddle_context *ctx, const char *ptxas, hd_manifest *manifest,
+                                 char *ptx, size_t n_bytes, heddle_compiled *c) {
+  c->entry.ptx = c->ptx = ptx;
+  c->entry.ptx_bytes = n_bytes;
+  HD_TRY(assemble(ctx, ptxas, manifest, c));
+  hd_manifest_name_code(manifest, &(heddle_image){c->entry.cubin, c->entry.cubin_bytes,
+                                                  c->entry.ptx, c->entry.ptx_bytes});
+  HD_TRY(hd_manifest_write(ctx, manifest, &c->json));
+  c->entry.manifest_json = c->json;
+  c->entry.manifest_bytes = strlen(c->json);
+  return HEDDLE_OK;
 }
 
 /* One a kernel, in their order. */
@@ -84,19 +90,14 @@ static heddle_status build(hd_pass_context *pass, const hd_front *f,
   hd_manifest manifest;
   heddle_status status = hd_manifest_make(ctx, &f->problem, plans, &emitted, hash,
                                           &c->arena, &manifest);
-  c->ptx = emitted.ptx;
-  c->entry.ptx = c->ptx;
-  c->entry.ptx_bytes = emitted.n_bytes;
+  char *ptx = emitted.ptx;
   emitted.ptx = NULL;
+  if (status == HEDDLE_OK)
+    status = hd_compiled_finish(ctx, options->ptxas, &manifest, ptx, emitted.n_bytes, c);
+  else
+    hd_free(ptx);
   hd_emit_result_free(&emitted);
-  HD_TRY(status);
-  HD_TRY(assemble(ctx, options, f, &manifest, c));
-  hd_manifest_name_code(&manifest, &(heddle_image){c->entry.cubin, c->entry.cubin_bytes,
-                                                   c->entry.ptx, c->entry.ptx_bytes});
-  HD_TRY(hd_manifest_write(ctx, &manifest, &c->json));
-  c->entry.manifest_json = c->json;
-  c->entry.manifest_bytes = strlen(c->json);
-  return HEDDLE_OK;
+  return status;
 }
 
 static heddle_status check_user(heddle_context *ctx, const hd_front *f,

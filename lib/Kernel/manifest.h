@@ -192,6 +192,12 @@ static inline int64_t hd_manifest_d_rows(const hd_manifest *manifest, int64_t m)
 /* The argument of that kind, or NULL. */
 const hd_arg *hd_manifest_arg(const hd_manifest *manifest, hd_arg_kind kind);
 
+/* It packs its B [m, k] into D, and multiplies nothing. Tiles are tile_m rows by tile_n columns of
+ * k. */
+static inline bool hd_manifest_is_pack(const hd_manifest *manifest) {
+  return hd_manifest_arg(manifest, HD_ARG_A) == NULL;
+}
+
 /* A batch whose products are groups of columns, as a launch's offsets say. */
 static inline bool hd_manifest_is_grouped(const hd_manifest *manifest) {
   return hd_manifest_arg(manifest, HD_ARG_OFFSETS) != NULL;

@@ -170,10 +170,12 @@ static heddle_status check_batch(heddle_context *ctx, const hd_manifest *manifes
 }
 
 static heddle_status check_args(heddle_context *ctx, const hd_manifest *manifest) {
-  static const hd_arg_kind needed[] = {HD_ARG_A, HD_ARG_B, HD_ARG_D, HD_ARG_M, HD_ARG_N, HD_ARG_K};
+  static const hd_arg_kind needed[] = {HD_ARG_B, HD_ARG_D, HD_ARG_M, HD_ARG_K, HD_ARG_A, HD_ARG_N};
+  enum { OF_PACK = 4 }; /* the first so many: without A it has no n either */
+  bool is_pack = hd_manifest_is_pack(manifest) && !hd_manifest_arg(manifest, HD_ARG_N);
   for (int i = 0; i < manifest->n_args; i++)
     HD_TRY(check_arg(ctx, manifest, i));
-  for (size_t i = 0; i < HD_COUNT(needed); i++) {
+  for (size_t i = 0; i < (is_pack ? OF_PACK : HD_COUNT(needed)); i++) {
     if (!hd_manifest_arg(manifest, needed[i]))
       return refuse(ctx, "manifest.arg", "argument %s is missing", hd_arg_name(needed[i]));
   }

@@ -18,16 +18,19 @@ static heddle_status refuse(heddle_context *ctx, const hd_arg *arg, const char *
                   what, legal);
 }
 
-/* What is no batch has one product. */
+/* What is no batch has one product; what has no n, which packs, has tiles along k. */
 static void fill_fixed(const hd_manifest *manifest, hd_values *values) {
-  bool is_batch = false;
+  bool is_batch = false, has_n = false;
   for (int i = 0; i < manifest->n_args; i++) {
     is_batch |= manifest->arg[i].kind == HD_ARG_G;
+    has_n |= manifest->arg[i].kind == HD_ARG_N;
     if (manifest->arg[i].fixed > 0)
       values->v[manifest->arg[i].kind] = (uint64_t)manifest->arg[i].fixed;
   }
   if (!is_batch)
     values->v[HD_ARG_G] = 1;
+  if (!has_n)
+    values->v[HD_ARG_N] = values->v[HD_ARG_K];
 }
 
 static heddle_status check_size(heddle_context *ctx, const hd_arg *arg, int64_t value) {

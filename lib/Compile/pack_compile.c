@@ -1,0 +1,212 @@
+/* heddle_pack_compile: the second kind of kernel. Its role level is short and written here as text;
+ * from there on it takes the way of every kernel: verifier, check, emission, manifest. */
+#include "heddle/pack.h"
+
+#include <stdlib.h>
+
+#include "Check/check.h"
+#include "Compile/compiled.h"
+#include "Emit/emit.h"
+#include "Layout/packed_format.h"
+#include "Spec/spec.h"
+#include "Support/diag.h"
+#include "Support/strbuf.h"
+#include "heddle/version.h"
+
+/* A CTA has a tile of a slab by so many k-blocks: a warp a strip of each. */
+enum { TILE_K_BLOCKS = 2, WARPS = TILE_K_BLOCKS * HD_SLAB_STRIPS, ALIGN = 128 };
+
+/* Bytes that a lane loads at once: an entry point each, the first that fits is launched. */
+static const int32_t widths[] = {16, 4, 2, 1};
+
+static int32_t bytes_of(heddle_elem elem) { return heddle_elem_get(elem)->container_bits / 8; }
+
+/* The rest are narrower than an element, or what a wider one takes as well. */
+static bool has_width(heddle_elem elem, int32_t width) {
+  return width >= 4 || width == bytes_of(elem);
+}
+
+static void print_kernel(hd_strbuf *out, heddle_elem elem, const char *target, int32_t width) {
+  const char *type = heddle_elem_get(elem)->name;
+  hd_strbuf_printf(
+      out,
+      "kernel {name = \"pack_%s_%d\", target = \"%s\", threads = %d, persistent} {\n"
+      "  %%dense: ptr<%s> = arg {arg = b, type = %s}\n"
+      "  %%packed: ptr<%s> = arg {arg = d, type = %s}\n"
+      "  %%m: i32 = arg {arg = m}\n"
+      "  %%k: i32 = arg {arg = k}\n"
+      "  %%pitch: i64 = arg {arg = ldb}\n",
+      type, (int)width, target, 32 * WARPS, type, type, type, type);
+  hd_strbuf_printf(
+      out,
+      "  role {name = \"pack\", warp_lo = 0, n_warps = %d} {\n"
+      "    %%slab_rows: i32 = const {value = %d}\n"
+      "    %%strip_rows: i32 = const {value = %d}\n"
+      "    %%strips: i32 = const {value = %d}\n"
+      "    %%tile_k: i32 = const {value = %d}\n"
+      "    %%tile_k_blocks: i32 = const {value = %d}\n"
+      "    %%one: i32 = const {value = 1}\n",
+      WARPS, HD_SLAB_ROWS, HD_STRIP_ROWS, HD_SLAB_STRIPS,
+      (int)(TILE_K_BLOCKS * hd_k_block_size(elem)), TILE_K_BLOCKS);
+  hd_strbuf_printf(
+      out,
+      "    %%m_last: i32 = add %%m, %%slab_rows\n"
+      "    %%m_up: i32 = sub %%m_last, %%one\n"
+      "    %%slabs: i32 = div %%m_up, %%slab_rows\n"
+      "    %%k_last: i32 = add %%k, %%tile_k\n"
+      "    %%k_up: i32 = sub %%k_last, %%one\n"
+      "    %%tiles_k: i32 = div %%k_up, %%tile_k\n"
+      "    %%tiles: i32 = mul %%slabs, %%tiles_k\n"
+      "    %%warp: i32 = warp_index\n"
+      "    %%strip: i32 = rem %%warp, %%strips\n"
+      "    %%strip_row: i32 = mul %%strip, %%strip_rows\n"
+      "    %%of_tile: i32 = div %%warp, %%strips\n"
+      "    %%first: i32 = block_index\n"
+      "    %%ctas: i32 = grid_size\n"
+      "    for %%first, %%tiles, %%ctas (%%tile: i32) {\n"
+      "      %%slab: i32 = div %%tile, %%tiles_k\n"
+      "      %%before: i32 = mul %%slab, %%tiles_k\n"
+      "      %%column: i32 = sub %%tile, %%before\n"
+      "      %%slab_row: i32 = mul %%slab, %%slab_rows\n"
+      "      %%row: i32 = add %%slab_row, %%strip_row\n"
+      "      %%tile_block: i32 = mul %%column, %%tile_k_blocks\n"
+      "      %%k_block: i32 = add %%tile_block, %%of_tile\n"
+      "      prune.pack %%dense, %%pitch, %%packed, %%row, %%k_block, %%m, %%k "
+      "{type = %s, vec = %d}\n"
+      "      yield\n"
+      "    }\n"
+      "  }\n"
+      "}\n",
+      type, (int)width);
+}
+
+static heddle_status make_module(heddle_context *ctx, heddle_elem elem, const char *target,
+                                 hd_module **module) {
+  hd_strbuf text = {0};
+  hd_strbuf_add(&text, "module version=1 level=role sync=placed\n");
+  for (size_t i = 0; i < HD_COUNT(widths); i++)
+    if (has_width(elem, widths[i]))
+      print_kernel(&text, elem, target, widths[i]);
+  heddle_status status = hd_parse_made(ctx, HD_NOWHERE, hd_strbuf_text(&text), module);
+  hd_strbuf_free(&text);
+  return status;
+}
+
+/* ---- the manifest ---- */
+
+static void add_args(heddle_elem elem, hd_manifest *m) {
+  enum { MOST = HD_SIZE_MOST };
+  const heddle_elem_info *info = heddle_elem_get(elem);
+  const hd_arg args[] = {
+      {.kind = HD_ARG_B, .divisible_by = 1, .align = bytes_of(elem), .elem = elem},
+      {.kind = HD_ARG_D, .divisible_by = 1, .align = ALIGN, .elem = elem},
+      {.kind = HD_ARG_M, .divisible_by = 1, .align = 1, .max = MOST},
+      {.kind = HD_ARG_K, .divisible_by = info->group, .align = 1, .max = MOST},
+      {.kind = HD_ARG_LDB, .divisible_by = 1, .align = 1, .at_least = {HD_ARG_K, 1, 0, 1}}};
+  for (size_t i = 0; i < HD_COUNT(args); i++)
+    m->arg[m->n_args++] = args[i];
+}
+
+/* Where a row begins, and its end, are multiples of the width. */
+static void add_requirements(heddle_elem elem, int32_t width, hd_variant *v) {
+  const hd_arg_kind kinds[] = {HD_ARG_B, HD_ARG_LDB, HD_ARG_K};
+  for (size_t i = 0; i < HD_COUNT(kinds) && width > bytes_of(elem); i++)
+    v->requirement[v->n_requirements++] =
+        (hd_requirement){{kinds[i], kinds[i] == HD_ARG_B ? 1 : bytes_of(elem), 0, 1}, width, 0};
+}
+
+static void add_variant(heddle_elem elem, int32_t width, const hd_emit_kernel *emitted,
+                        hd_arena *arena, hd_manifest *m) {
+  hd_variant *v = &m->variant[m->n_variants++];
+  *v = (hd_variant){.entry = hd_arena_strdup(arena, emitted->entry),
+                    .path = hd_arena_printf(arena, "load%d", (int)width),
+                    .n_threads = emitted->n_threads, .cluster = 1, .tile_cluster = 1,
+                    .shared_bytes = emitted->shared_bytes, .tile_m = HD_SLAB_ROWS,
+                    .tile_n = TILE_K_BLOCKS * hd_k_block_size(elem), .split_k = 1,
+                    .persistent = true};
+  add_requirements(elem, width, v);
+  for (int32_t i = 0; i < emitted->n_params; i++)
+    v->param[v->n_params++] = (hd_param){.arg = hd_op_arg(emitted->param[i])};
+}
+
+static heddle_status make_manifest(heddle_context *ctx, heddle_elem elem, const hd_target *target,
+                                   const hd_module *module, const hd_emit_result *emitted,
+                                   heddle_compiled *c, hd_manifest *m) {
+  *m = (hd_manifest){.name = c->name, .target = target->name, .ptx_version = target->llvm_ptx,
+                     .a_elem = elem, .b_elem = elem, .c_elem = elem, .d_elem = elem,
+                     .acc_elem = elem, .bias_elem = elem, .act = "none",
+                     .family = "mma"};
+  hd_hash_format(hd_module_hash(module), m->hash);
+  add_args(elem, m);
+  for (size_t i = 0; i < HD_COUNT(widths); i++)
+    if (has_width(elem, widths[i]))
+      add_variant(elem, widths[i], &emitted->kernel[m->n_variants], &c->arena, m);
+  HD_TRY(hd_manifest_check(ctx, m));
+  hd_manifest_index(m);
+  return HEDDLE_OK;
+}
+
+/* ---- compiling ---- */
+
+static heddle_status build(heddle_context *ctx, heddle_elem elem, const hd_target *target,
+                           const hd_module *module, const char *ptxas, heddle_compiled *c) {
+  hd_check_report report = {0};
+  hd_emit_result emitted = {0};
+  hd_manifest manifest;
+  heddle_status status = hd_check(ctx, module, NULL, &report);
+  hd_check_report_free(&report);
+  HD_TRY(status);
+  c->name = hd_arena_printf(&c->arena, "pack_%s", heddle_elem_get(elem)->name);
+  c->schedule = "";
+  const char *header = hd_arena_printf(
+      &c->arena, "Heddle %s. A dense matrix of %s, pruned and packed.", HEDDLE_VERSION,
+      heddle_elem_get(elem)->name);
+  HD_TRY(hd_emit_ptx(ctx, module, &(hd_emit_options){.header = header}, &emitted));
+  status = make_manifest(ctx, elem, target, module, &emitted, c, &manifest);
+  if (status == HEDDLE_OK) {
+    char *ptx = emitted.ptx;
+    emitted.ptx = NULL;
+    status = hd_compiled_finish(ctx, ptxas, &manifest, ptx, emitted.n_bytes, c);
+  }
+  hd_emit_result_free(&emitted);
+  return status;
+}
+
+static heddle_status check_elem(heddle_context *ctx, heddle_elem elem) {
+  const heddle_elem_info *info = heddle_elem_get(elem);
+  bool whole = info && info->group > 0 && info->container_bits >= 8 && info->group <= 4;
+  if (whole)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.type",
+                  "got %s; legal: bf16, f16, tf32, e4m3, e5m2, e3m2, e2m3, e2m1, s8, u8; nearest: "
+                  "%s", info ? info->name : "no type",
+                  info && info->kind != HEDDLE_FLOAT ? "s8" : "bf16");
+}
+
+static heddle_status compile(heddle_context *ctx, heddle_elem elem, const char *target,
+                             const char *ptxas, heddle_compiled *c) {
+  const hd_target *chip;
+  hd_module *module;
+  HD_TRY(check_elem(ctx, elem));
+  target = target ? target : "";
+  if (hd_target_parse(target, &chip) != HEDDLE_OK)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.target", "no target %s; nearest: %s",
+                    target, hd_target_nearest(target));
+  HD_TRY(make_module(ctx, elem, target, &module));
+  heddle_status status = build(ctx, elem, chip, module, ptxas, c);
+  hd_module_free(module);
+  return status;
+}
+
+heddle_status heddle_pack_compile(heddle_context *ctx, heddle_elem elem, const char *target,
+                                  const char *ptxas, heddle_compiled **compiled) {
+  uint64_t before = hd_memory_shortages();
+  heddle_compiled *c = hd_try_zalloc(ctx, sizeof *c, "a kernel");
+  heddle_status status = c ? compile(ctx, elem, target, ptxas, c) : HEDDLE_NO_MEMORY;
+  status = hd_memory_status(ctx, before, status);
+  if (status == HEDDLE_OK)
+    *compiled = c;
+  else
+    heddle_compiled_free(c);
+  return status;
+}

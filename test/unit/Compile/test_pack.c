@@ -1,0 +1,200 @@
+/* The kernels that prune and pack, run by the simulator: bit for bit what lib/Sparse makes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "Support/arena.h"
+#include "Support/convert.h"
+#include "heddle/pack.h"
+#include "heddle/simulate.h"
+#include "heddle/sparse.h"
+
+static const heddle_elem elems[] = {HEDDLE_BF16, HEDDLE_F16,  HEDDLE_TF32, HEDDLE_E4M3, HEDDLE_E5M2,
+                                    HEDDLE_E3M2, HEDDLE_E2M3, HEDDLE_E2M1, HEDDLE_S8,   HEDDLE_U8};
+
+/* A dense matrix in memory. Rows are pitch bytes apart, the first of them `offset` bytes into what
+ * is allocated, so that wide loads fit or do not. */
+typedef struct matrix {
+  heddle_elem elem;
+  uint64_t m, k;
+  size_t bytes, pitch, offset, n_bytes; /* bytes: of an element */
+  uint8_t *data;
+} matrix;
+
+static uint32_t next_random(uint64_t *state) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(*state >> 32);
+}
+
+static matrix make(heddle_elem elem, uint64_t m, uint64_t k, size_t pad, size_t offset) {
+  matrix x = {.elem = elem, .m = m, .k = k, .offset = offset};
+  x.bytes = heddle_elem_get(elem)->container_bits / 8u;
+  x.pitch = k * x.bytes + pad;
+  x.n_bytes = (m - 1) * x.pitch + k * x.bytes;
+  x.data = hd_xmalloc(offset + x.n_bytes);
+  return x;
+}
+
+static void fill_random(matrix *x, uint64_t seed) {
+  for (size_t i = 0; i < x->offset + x->n_bytes; i++)
+    x->data[i] = (uint8_t)next_random(&seed);
+}
+
+/* Zeros of both signs, equal magnitudes of both signs, subnormals, the largest, Inf, NaNs. */
+static void fill_hostile(matrix *x, uint64_t seed) {
+  static const double alphabet[] = {0, -0.0, 1, -1, 1, -7, 1e-7, -128, 127, 1e9, -1e9,
+                                    -__builtin_inf(), __builtin_inf(), __builtin_nan("")};
+  memset(x->data, 0, x->offset + x->n_bytes);
+  for (uint64_t i = 0; i < x->m; i++)
+    for (uint64_t j = 0; j < x->k; j++) {
+      double value = alphabet[next_random(&seed) % (sizeof alphabet / sizeof *alphabet)];
+      uint8_t *at = x->data + x->offset + i * x->pitch;
+      hd_elem_store(x->elem, at, j, value);
+      if (next_random(&seed) % 8 == 0) /* NaNs with payloads, bits that do not count */
+        at[j * x->bytes] |= (uint8_t)next_random(&seed);
+    }
+}
+
+typedef struct packer {
+  heddle_context *ctx;
+  heddle_compiled *compiled;
+} packer;
+
+static packer open_packer(heddle_elem elem, const char *target) {
+  packer p = {.ctx = heddle_context_create()};
+  heddle_status status = heddle_pack_compile(p.ctx, elem, target, NULL, &p.compiled);
+  for (size_t i = 0; status != HEDDLE_OK && i < heddle_context_count(p.ctx); i++)
+    print_error("%s: %s\n", heddle_context_get(p.ctx, i)->rule, heddle_context_get(p.ctx, i)->text);
+  assert_int_equal(status, HEDDLE_OK);
+  return p;
+}
+
+static void close_packer(packer *p) {
+  heddle_compiled_free(p->compiled);
+  heddle_context_free(p->ctx);
+}
+
+static void *simulated(const packer *p, const matrix *x, size_t n_bytes) {
+  uint8_t *payload = hd_xmalloc(n_bytes);
+  memset(payload, 0xee, n_bytes);
+  heddle_arg args[] = {{.ptr = x->data + x->offset},
+                       {.ptr = payload},
+                       {.i32 = (int32_t)x->m},
+                       {.i32 = (int32_t)x->k},
+                       {.i64 = (int64_t)(x->pitch / x->bytes)}};
+  size_t arg_bytes[] = {x->n_bytes, n_bytes, 0, 0, 0};
+  heddle_simulation s = {.args = args, .arg_bytes = arg_bytes, .n_args = 5,
+                         .order = HEDDLE_SIM_RANDOM, .seed = x->m};
+  s.manifest = heddle_compiled_manifest(p->compiled, &s.manifest_bytes);
+  s.ptx = heddle_compiled_ptx(p->compiled, &s.ptx_bytes);
+  heddle_status status = heddle_simulate(p->ctx, &s);
+  for (size_t i = 0; status != HEDDLE_OK && i < heddle_context_count(p->ctx); i++)
+    print_error("%s: %s\n", heddle_context_get(p->ctx, i)->rule,
+                heddle_context_get(p->ctx, i)->text);
+  assert_int_equal(status, HEDDLE_OK);
+  return payload;
+}
+
+static void check(const packer *p, const matrix *x) {
+  size_t n_bytes;
+  assert_int_equal(
+      heddle_sparse_packed_bytes(NULL, x->elem, HEDDLE_FAMILY_MMA, x->m, x->k, &n_bytes),
+      HEDDLE_OK);
+  uint8_t *want = hd_xmalloc(n_bytes), *got = simulated(p, x, n_bytes);
+  assert_int_equal(heddle_sparse_prune_pack(NULL, x->elem, HEDDLE_FAMILY_MMA, x->m, x->k,
+                                            x->data + x->offset, x->pitch, NULL, want),
+                   HEDDLE_OK);
+  for (size_t i = 0; i < n_bytes; i++)
+    if (got[i] != want[i])
+      fail_msg("%s %llu x %llu, pitch %zu: byte %zu is 0x%02x, not 0x%02x",
+               heddle_elem_get(x->elem)->name, (unsigned long long)x->m,
+               (unsigned long long)x->k, x->pitch, i, got[i], want[i]);
+  hd_free(want);
+  hd_free(got);
+}
+
+/* Whole blocks, and edges in both directions. */
+static void what_the_host_makes(void **state) {
+  (void)state;
+  for (size_t e = 0; e < sizeof elems / sizeof *elems; e++) {
+    packer p = open_packer(elems[e], "sm_90a");
+    size_t bytes = heddle_elem_get(elems[e])->container_bits / 8u;
+    uint64_t block = 128 / bytes, group = heddle_elem_get(elems[e])->group;
+    const uint64_t sizes[][2] = {
+        {64, block}, {1, group}, {67, 3 * block - group}, {130, 2 * block + 4 * group}};
+    for (size_t i = 0; i < 4; i++)
+      for (int hostile = 0; hostile < 2; hostile++) {
+        matrix x = make(elems[e], sizes[i][0], sizes[i][1], 0, 0);
+        (hostile ? fill_hostile : fill_random)(&x, 1 + i);
+        check(&p, &x);
+        hd_free(x.data);
+      }
+    close_packer(&p);
+  }
+}
+
+/* Each width of loads: rows that begin and end anywhere. */
+static void rows_at_any_address(void **state) {
+  (void)state;
+  for (size_t e = 0; e < sizeof elems / sizeof *elems; e++) {
+    packer p = open_packer(elems[e], "sm_80");
+    size_t bytes = heddle_elem_get(elems[e])->container_bits / 8u;
+    const size_t pads[] = {0, bytes, 4 * bytes, 16};
+    for (size_t i = 0; i < 4; i++) {
+      matrix x = make(elems[e], 18, 160 / bytes, pads[i], 0);
+      fill_hostile(&x, 7 + i);
+      check(&p, &x);
+      hd_free(x.data);
+    }
+    close_packer(&p);
+  }
+}
+
+/* All groups of a small alphabet: every order of four magnitudes, with ties. */
+static void every_tie(void **state) {
+  (void)state;
+  enum { N = 5, GROUPS = N * N * N * N };
+  static const double alphabet[N] = {0, -0.0, 2, -2, 3};
+  for (size_t e = 0; e < sizeof elems / sizeof *elems; e++) {
+    packer p = open_packer(elems[e], "sm_90a");
+    matrix x = make(elems[e], 1, 4 * GROUPS, 0, 0);
+    for (uint64_t c = 0; c < GROUPS; c++)
+      for (uint64_t u = 0, rest = c; u < 4; u++, rest /= N)
+        hd_elem_store(elems[e], x.data, 4 * c + u, alphabet[rest % N]);
+    check(&p, &x);
+    hd_free(x.data);
+    close_packer(&p);
+  }
+}
+
+static void expect(heddle_elem elem, const char *target, const char *rule, const char *part) {
+  heddle_context *ctx = heddle_context_create();
+  heddle_compiled *compiled = NULL;
+  assert_int_equal(heddle_pack_compile(ctx, elem, target, NULL, &compiled), HEDDLE_UNSUPPORTED);
+  assert_null(compiled);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, rule);
+  assert_non_null(strstr(heddle_context_get(ctx, 0)->text, part));
+  heddle_context_free(ctx);
+}
+
+static void what_is_refused(void **state) {
+  (void)state;
+  expect(HEDDLE_S4, "sm_90a", "pack.type", "got s4; legal: bf16");
+  expect(HEDDLE_E2M1P, "sm_90a", "pack.type", "nearest: bf16");
+  expect(HEDDLE_F32, "sm_90a", "pack.type", "got f32");
+  expect((heddle_elem)99, "sm_90a", "pack.type", "got no type");
+  expect(HEDDLE_BF16, "sm_91", "pack.target", "no target sm_91; nearest: sm_90");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_the_host_makes),
+      cmocka_unit_test(rows_at_any_address),
+      cmocka_unit_test(every_tie),
+      cmocka_unit_test(what_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
