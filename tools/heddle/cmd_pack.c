@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "commands.h"
+#include "pack_device.h"
 #include "sparse_io.h"
 
 #include "Support/arena.h"
@@ -19,19 +20,24 @@ typedef struct pack_args {
   bool pair, prune, time;
   int64_t n_matrices; /* of a batch; 0: none */
   int64_t threads;
+  const char *device; /* NULL: the host; "sim", or a number */
 } pack_args;
 
 static heddle_status prune_pack(sparse_job *job, heddle_family family, const pack_args *a,
-                                void *payload) {
+                                size_t n_bytes, void *payload) {
+  if (a->device && strcmp(a->device, "sim") == 0)
+    return pack_in_simulator(job, payload, n_bytes);
+  if (a->device)
+    return pack_on_device(job, atoi(a->device), payload, n_bytes);
   heddle_prune_pack_options options = {.n_threads = (int32_t)a->threads};
   return heddle_sparse_prune_pack(job->ctx, job->elem, family, job->m, job->k, job->dense,
                                   job->row_bytes, &options, payload);
 }
 
 static heddle_status pack_into(sparse_job *job, heddle_family family, const pack_args *a,
-                               void *payload) {
+                               size_t n_bytes, void *payload) {
   if (a->prune)
-    return prune_pack(job, family, a, payload);
+    return prune_pack(job, family, a, n_bytes, payload);
   if (job->kind == SPARSE_DENSE)
     return heddle_sparse_pack_dense(job->ctx, job->elem, family, job->m, job->k, job->dense,
                                     job->row_bytes, payload);
@@ -89,20 +95,40 @@ static heddle_status separate(sparse_job *job, uint64_t n) {
 }
 
 /* The best of many runs, for half a second at least: what others do on the machine only adds. */
-static heddle_status print_time(sparse_job *job, heddle_family family, const pack_args *a,
-                                void *payload) {
+static heddle_status time_on_host(sparse_job *job, heddle_family family, const pack_args *a,
+                                  size_t n_bytes, void *payload, double *seconds) {
   enum { MIN_RUNS = 5 };
   const double at_least_s = 0.5;
-  double best = HUGE_VAL, began = hd_clock_seconds();
+  double began = hd_clock_seconds();
+  *seconds = HUGE_VAL;
   for (int run = 0; run < MIN_RUNS || hd_clock_seconds() - began < at_least_s; run++) {
     double start = hd_clock_seconds();
-    HD_TRY(prune_pack(job, family, a, payload));
-    best = fmin(best, hd_clock_seconds() - start);
+    HD_TRY(prune_pack(job, family, a, n_bytes, payload));
+    *seconds = fmin(*seconds, hd_clock_seconds() - start);
   }
-  double dense_bytes = (double)job->m * (double)job->row_bytes;
-  printf("pruned and packed %llu x %llu %s: %.2f GB/s of dense bytes, %lld %s\n",
-         (unsigned long long)job->m, (unsigned long long)job->k, heddle_elem_get(job->elem)->name,
-         dense_bytes / best / 1e9, (long long)a->threads, a->threads == 1 ? "thread" : "threads");
+  return HEDDLE_OK;
+}
+
+static void print_speed(const sparse_job *job, double seconds) {
+  printf("pruned and packed %llu x %llu %s: %.2f GB/s of dense bytes", (unsigned long long)job->m,
+         (unsigned long long)job->k, heddle_elem_get(job->elem)->name,
+         (double)job->m * (double)job->row_bytes / seconds / 1e9);
+}
+
+static heddle_status print_time(sparse_job *job, heddle_family family, const pack_args *a,
+                                size_t n_bytes, void *payload) {
+  double seconds;
+  pack_speed speed;
+  if (a->device) {
+    HD_TRY(pack_time_on_device(job, atoi(a->device), n_bytes, &speed));
+    print_speed(job, speed.seconds);
+    printf(", %s, %.1f us, %.3f of a copy of the same bytes\n", speed.device, speed.seconds * 1e6,
+           speed.copy_seconds / speed.seconds);
+    return HEDDLE_OK;
+  }
+  HD_TRY(time_on_host(job, family, a, n_bytes, payload, &seconds));
+  print_speed(job, seconds);
+  printf(", %lld %s\n", (long long)a->threads, a->threads == 1 ? "thread" : "threads");
   return HEDDLE_OK;
 }
 
@@ -120,11 +146,11 @@ static heddle_status pack(sparse_job *job, const pack_args *a) {
   HD_TRY(sparse_image(job, HEDDLE_SPARSE_PACKED, family, &info, &image));
   info.pair = a->pair;
   uint8_t *payload = image + info.payload_offset;
-  heddle_status status = pack_into(job, family, a, payload);
+  heddle_status status = pack_into(job, family, a, info.payload_bytes, payload);
   if (status == HEDDLE_OK && !a->time)
     return sparse_write_image(job, &info, image);
   if (status == HEDDLE_OK)
-    status = print_time(job, family, a, payload);
+    status = print_time(job, family, a, info.payload_bytes, payload);
   hd_free(image);
   return status;
 }
@@ -152,6 +178,17 @@ static int check_args(const pack_args *a) {
   if (a->time && !a->prune)
     return cli_usage_error("sparse.time", "got --time without --prune; legal: both; nearest: "
                                           "--prune --time");
+  bool sim = a->device && strcmp(a->device, "sim") == 0;
+  if (a->device && !sim && (!a->device[0] || a->device[strspn(a->device, "0123456789")] ||
+                            strlen(a->device) > 3))
+    return cli_usage_error("sparse.device", "got --device %s; legal: a device's number, sim; "
+                                            "nearest: 0", a->device);
+  if (a->device && !a->prune)
+    return cli_usage_error("sparse.device", "got --device without --prune; legal: both; nearest: "
+                                            "--prune --device %s", a->device);
+  if (sim && a->time)
+    return cli_usage_error("sparse.time", "got --time of the simulator; legal: of a device or the "
+                                          "host; nearest: --device 0");
   return CLI_GO;
 }
 
@@ -168,18 +205,21 @@ int cmd_pack(int argc, char **argv) {
       {"prune", CLI_FLAG, &a.prune, NULL,
        "IN is dense and is pruned in the same pass, as `heddle prune` would"},
       {"threads", CLI_INT, &a.threads, "N", "of --prune; 1 to 64, all processors without it"},
+      {"device", CLI_TEXT, &a.device, "I",
+       "of --prune: by a kernel on device number I, or `sim`: the same kernel, simulated"},
       {"time", CLI_FLAG, &a.time, NULL, "of --prune: print how fast it is, and write nothing"},
       {"o", CLI_TEXT, &job.out, "OUT", SPARSE_OUT_ABOUT},
       {0}};
   const cli_command command = {
       .usage = "pack IN [--type T] [--family mma|wgmma] [--pair] [--batch G] "
-               "[--prune [--threads N] [--time]] [-o OUT]",
+               "[--prune [--threads N | --device I] [--time]] [-o OUT]",
       .about = "Turns a canonical file, or a dense .npy matrix that is 2:4 sparse, into the\n"
                "packed format: the bytes that a kernel reads as A, the same for every schedule,\n"
                "tile and N (docs/format.md). With --prune the dense matrix may be any.",
       .examples = "heddle pack w24.npy --type bf16 -o w.packed\n"
                   "heddle pack w.npy --type bf16 --prune -o w.packed\n"
                   "heddle pack w.npy --type bf16 --prune --threads 2 --time\n"
+                  "heddle pack w.npy --type bf16 --prune --device 0 -o w.packed\n"
                   "heddle pack w.canonical --family mma -o w.packed\n"
                   "heddle pack w24.npy --type bf16 --pair -o gate_up.packed\n"
                   "heddle pack w24.npy --type bf16 --batch 4 -o batch.packed\n",

@@ -1,0 +1,150 @@
+#include "pack_device.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "Runtime/device.h"
+#include "Support/arena.h"
+#include "Support/diag.h"
+#include "heddle/pack.h"
+#include "heddle/simulate.h"
+
+/* A matrix on a device, and the kernel that packs it. */
+typedef struct work {
+  heddle_context *ctx;
+  const sparse_job *job;
+  heddle_runtime *runtime;
+  hd_device *device;
+  heddle_kernel *kernel;
+  hd_buffer dense, packed;
+} work;
+
+static void close_work(work *w) {
+  heddle_kernel_free(w->kernel);
+  if (w->device) {
+    hd_buffer_free(w->device, &w->dense);
+    hd_buffer_free(w->device, &w->packed);
+    hd_device_close(w->device);
+  }
+  heddle_runtime_free(w->runtime);
+}
+
+static heddle_status load(work *w) {
+  heddle_compiled *compiled;
+  heddle_image image = {0};
+  size_t n;
+  HD_TRY(heddle_pack_compile(w->ctx, w->job->elem, w->device->info.target, NULL, &compiled));
+  image.ptx = heddle_compiled_ptx(compiled, &image.ptx_bytes);
+  const char *manifest = heddle_compiled_manifest(compiled, &n);
+  heddle_status status =
+      heddle_kernel_load(w->ctx, w->runtime, manifest, n, &image, &w->kernel);
+  heddle_compiled_free(compiled);
+  return status;
+}
+
+/* The matrix is uploaded, the payload poisoned; close_work whatever comes back. */
+static heddle_status open_work(work *w, int ordinal, size_t n_bytes) {
+  heddle_context *ctx = w->ctx;
+  HD_TRY(heddle_runtime_create(ctx, NULL, &w->runtime));
+  HD_TRY(hd_device_open(ctx, w->runtime, ordinal, &w->device));
+  HD_TRY(load(w));
+  HD_TRY(hd_buffer_create(ctx, w->device, (size_t)w->job->m * w->job->row_bytes, 0, &w->dense));
+  HD_TRY(hd_buffer_create(ctx, w->device, n_bytes, 0, &w->packed));
+  return hd_buffer_upload(ctx, w->device, &w->dense, w->job->dense);
+}
+
+static heddle_status launch(heddle_context *ctx, void *user, size_t index, void *stream) {
+  const work *w = user;
+  (void)index;
+  return heddle_pack_device(ctx, w->kernel, w->job->m, w->job->k,
+                            (const void *)(uintptr_t)w->dense.address, w->job->row_bytes,
+                            (void *)(uintptr_t)w->packed.address, stream);
+}
+
+static heddle_status run(work *w, void *payload) {
+  heddle_context *ctx = w->ctx;
+  HD_TRY(launch(ctx, w, 0, w->device->stream));
+  HD_TRY(hd_device_sync(ctx, w->device));
+  HD_TRY(hd_buffer_check(ctx, w->device, &w->packed, "the payload"));
+  return hd_buffer_download(ctx, w->device, &w->packed, payload);
+}
+
+heddle_status pack_on_device(const sparse_job *job, int ordinal, void *payload, size_t n_bytes) {
+  work w = {.ctx = job->ctx, .job = job};
+  heddle_status status = open_work(&w, ordinal, n_bytes);
+  if (status == HEDDLE_OK)
+    status = run(&w, payload);
+  close_work(&w);
+  return status;
+}
+
+heddle_status pack_in_simulator(const sparse_job *job, void *payload, size_t n_bytes) {
+  heddle_compiled *compiled;
+  size_t bytes = heddle_elem_get(job->elem)->container_bits / 8u;
+  HD_TRY(heddle_pack_compile(job->ctx, job->elem, "sm_90a", NULL, &compiled));
+  const heddle_arg args[] = {{.ptr = job->dense},
+                             {.ptr = payload},
+                             {.i32 = (int32_t)job->m},
+                             {.i32 = (int32_t)job->k},
+                             {.i64 = (int64_t)(job->row_bytes / bytes)}};
+  const size_t arg_bytes[] = {(size_t)job->m * job->row_bytes, n_bytes, 0, 0, 0};
+  heddle_simulation s = {.args = args, .arg_bytes = arg_bytes, .n_args = HD_COUNT(args)};
+  s.manifest = heddle_compiled_manifest(compiled, &s.manifest_bytes);
+  s.ptx = heddle_compiled_ptx(compiled, &s.ptx_bytes);
+  heddle_status status = heddle_simulate(job->ctx, &s);
+  heddle_compiled_free(compiled);
+  return status;
+}
+
+/* ---- time ---- */
+
+/* Reads and writes as many bytes as the pack does, half of them each. */
+typedef struct copy {
+  const hd_driver *cu;
+  hd_buffer from, to;
+} copy;
+
+static heddle_status launch_copy(heddle_context *ctx, void *user, size_t index, void *stream) {
+  const copy *c = user;
+  (void)index;
+  return hd_driver_check(ctx, c->cu,
+                         c->cu->copy_async(c->to.address, c->from.address, c->to.n_bytes, stream),
+                         "copy_async");
+}
+
+static heddle_status best_of(const work *w, hd_launch_fn fn, void *user, double *seconds) {
+  enum { ROUNDS = 7, LAUNCHES = 20 };
+  *seconds = HUGE_VAL;
+  for (int i = 0; i < ROUNDS; i++) {
+    double each;
+    HD_TRY(hd_time_stream(w->ctx, w->device, fn, user, LAUNCHES, &each));
+    *seconds = fmin(*seconds, each);
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status time_copy(const work *w, double *seconds) {
+  size_t half = (w->dense.n_bytes + w->packed.n_bytes) / 2;
+  copy c = {.cu = &w->runtime->cu};
+  HD_TRY(hd_buffer_create(w->ctx, w->device, half, 0, &c.from));
+  heddle_status status = hd_buffer_create(w->ctx, w->device, half, 0, &c.to);
+  if (status == HEDDLE_OK)
+    status = best_of(w, launch_copy, &c, seconds);
+  hd_buffer_free(w->device, &c.to);
+  hd_buffer_free(w->device, &c.from);
+  return status;
+}
+
+heddle_status pack_time_on_device(const sparse_job *job, int ordinal, size_t n_bytes,
+                                  pack_speed *speed) {
+  work w = {.ctx = job->ctx, .job = job};
+  heddle_status status = open_work(&w, ordinal, n_bytes);
+  if (status == HEDDLE_OK)
+    status = best_of(&w, launch, &w, &speed->seconds);
+  if (status == HEDDLE_OK)
+    status = time_copy(&w, &speed->copy_seconds);
+  if (status == HEDDLE_OK)
+    snprintf(speed->device, sizeof speed->device, "%s", w.device->info.name);
+  close_work(&w);
+  return status;
+}
