@@ -45,6 +45,21 @@ class Formats(unittest.TestCase):
                 again = ht.unpack(ht.pack(w), m, k, dtype)
                 np.testing.assert_array_equal(host(again).view(np.uint8), packed.dense().view(np.uint8))
 
+    def test_every_type_has_a_kernel_that_packs(self):
+        for dtype in formats._TYPES:
+            kernel = _plans.compile_packer(ht.type_of(dtype), "sm_90a")
+            self.assertEqual([argument.name for argument in kernel.arguments], ["b", "d", "m", "k", "ldb"])
+        with self.assertRaises(heddle.Unsupported) as caught:
+            _plans.compile_packer("s4", "sm_90a")
+        self.assertEqual(caught.exception.rule, "pack.type")
+
+    def test_what_cannot_be_packed_is_refused(self):
+        for weight, rule in ((torch.zeros(8, 6).bfloat16(), "sparse.shape"), (torch.zeros(0, 8).bfloat16(), "sparse.shape"),
+                             (torch.zeros(8, 8).double(), "torch.dtype")):
+            with self.assertRaises(heddle.Invalid) as caught:
+                ht.pack(weight)
+            self.assertEqual(caught.exception.rule, rule)
+
     def test_scores_take_the_place_of_magnitudes(self):
         w, scores = torch.tensor([[4.0, 3, 2, 1]]).bfloat16(), torch.tensor([[0.0, 1, 2, 3]])
         self.assertEqual(ht.prune(w, scores).tolist(), [[0, 0, 2, 1]])

@@ -152,11 +152,7 @@ class Problem:
         options = _c.heddle_compile_options(
             target=target and target.encode(), schedule=schedule and schedule.encode(), user_epilogue=user,
             user_epilogue_bytes=len(user or b""), ptxas=ptxas and ptxas.encode(), cache=cache and cache.encode())
-        compiled = make(_c.heddle_compile_module, self._module, ctypes.byref(options))
-        try:
-            return Kernel._of(compiled)
-        finally:
-            _c.heddle_compiled_free(compiled)
+        return Kernel.made(_c.heddle_compile_module, self._module, ctypes.byref(options))
 
 
 def _free(pointer):
@@ -216,6 +212,15 @@ class Kernel:
         finally:
             _c.heddle_manifest_free(handle)
         self._fixed = {a["kind"]: a["fixed"] for a in self.facts["arg"] if a["fixed"]}
+
+    @classmethod
+    def made(cls, compile, *arguments):
+        """What a function of the library compiles; its last parameter takes the kernel."""
+        compiled = make(compile, *arguments)
+        try:
+            return cls._of(compiled)
+        finally:
+            _c.heddle_compiled_free(compiled)
 
     @classmethod
     def _of(cls, compiled):

@@ -12,7 +12,8 @@ import torch
 
 from .. import _c
 from ..errors import HeddleError, call, invalid, make
-from ..kernel import Dynamic, Problem
+from ..elements import elem
+from ..kernel import Dynamic, Kernel, Problem
 from .formats import packed_bytes, type_of
 
 # Activations; those of pairs take a weight that is half gate, half up, its rows interleaved (formats.pair_rows).
@@ -52,16 +53,21 @@ def runtime():
         return _runtime
 
 
+def load(kernel):
+    """The handle of a kernel in the current context."""
+    image, ptx, manifest = _c.heddle_image(), kernel.ptx.encode(), kernel.manifest.encode()
+    image.ptx, image.ptx_bytes = ptx, len(ptx)
+    if kernel.cubin:
+        image.cubin, image.cubin_bytes = ctypes.cast(kernel.cubin, ctypes.c_void_p), len(kernel.cubin)
+    return make(_c.heddle_kernel_load, runtime().handle, manifest, len(manifest), ctypes.byref(image))
+
+
 class Loaded:
     """A kernel in the current context: its handle, and what each argument is (ROLES)."""
 
     def __init__(self, kernel):
         self.kernel = kernel  # the compiled one: what it says of itself
-        image, ptx, manifest = _c.heddle_image(), kernel.ptx.encode(), kernel.manifest.encode()
-        image.ptx, image.ptx_bytes = ptx, len(ptx)
-        if kernel.cubin:
-            image.cubin, image.cubin_bytes = ctypes.cast(kernel.cubin, ctypes.c_void_p), len(kernel.cubin)
-        self.handle = make(_c.heddle_kernel_load, runtime().handle, manifest, len(manifest), ctypes.byref(image))
+        self.handle = load(kernel)
         self.roles = bytes(ROLES.index(argument.name) for argument in kernel.arguments)
 
 
@@ -185,6 +191,40 @@ def make_ahead(keys, threads=None):
         for key, loaded in zip(fresh, pool.map(make_one, fresh)):
             with _lock:
                 _kernels.setdefault(key.fields(), loaded)
+
+
+# ---- the kernels that prune and pack ----
+
+_packers = {}
+
+
+def compile_packer(type, target):
+    """The Kernel that prunes and packs weights of a type. Needs no GPU."""
+    ptxas = settings["ptxas"]
+    return Kernel.made(_c.heddle_pack_compile, elem(type), target.encode(), ptxas and ptxas.encode())
+
+
+def packer_of(device, type):
+    """Its handle in the device's context, which is the current one; None: it is not made, and cannot be while a graph is
+    captured."""
+    with _lock:
+        if (device, type) not in _packers and not torch.cuda.is_current_stream_capturing():
+            _packers[device, type] = load(compile_packer(type, runtime().target(device)))
+        return _packers.get((device, type))
+
+
+def pack_on_device(weight):
+    """The packed bytes of a weight on a GPU, pruned by magnitude, on the current stream; None: there is no kernel."""
+    weight = weight if weight.stride(1) == 1 and weight.stride(0) >= weight.shape[1] else weight.contiguous()
+    (m, k), pitch = weight.shape, max(weight.stride(0), weight.shape[1])
+    with torch.cuda.device(weight.device):
+        packer = packer_of(weight.device.index, type_of(weight.dtype))
+        if packer is None:
+            return None
+        out = torch.empty(packed_bytes(m, k, weight.dtype), dtype=torch.uint8, device=weight.device)
+        call(_c.heddle_pack_device, packer, m, k, weight.data_ptr(), pitch * weight.element_size(), out.data_ptr(),
+             torch.cuda.current_stream().cuda_stream)
+    return out
 
 
 # ---- dtypes as numbers: c10::ScalarType, which C++ counts in (ORDER SCALAR TYPES) ----

@@ -1,6 +1,7 @@
 """Prune and pack on whatever device a weight is on: docs/format.md as tensor operations.
 
-Bit for bit what heddle_sparse_prune and heddle_sparse_pack_dense make on the host (test/python/test_torch.py)."""
+Bit for bit what heddle_sparse_prune and heddle_sparse_pack_dense make on the host (test/python/test_torch.py). On a GPU a
+kernel packs (heddle_pack_device); tensor operations do where a graph is traced, or captured before the kernel is there."""
 import torch
 
 from ..errors import invalid
@@ -53,10 +54,14 @@ def _keep(key, kept):
     return beaten < kept
 
 
-def _groups(weight, group):
+def _check_groups(weight, group):
     if weight.dim() != 2 or weight.shape[1] % group or 0 in weight.shape:
         raise invalid("sparse.shape", f"got a weight of shape {tuple(weight.shape)}",
                       f"out_features x in_features, in_features a multiple of {group}")
+
+
+def _groups(weight, group):
+    _check_groups(weight, group)
     return weight.reshape(weight.shape[0], -1, group)
 
 
@@ -187,10 +192,22 @@ def unpair_rows(weight):
 
 
 def pack(weight, pair=False):
-    """The packed bytes (uint8) of a weight that is sparse already, on its own device: what `linear` takes. pair: its
-    rows are gate, then up (an act of pairs)."""
+    """The packed bytes (uint8) of a weight, on its own device: what `linear` takes. It is pruned by magnitude where it is
+    not sparse already. pair: its rows are gate, then up (an act of pairs)."""
     if pair:
         return pack(pair_rows(weight.contiguous().view(_INTEGERS[weight.element_size()])).view(weight.dtype))
+    _check_groups(weight, _TYPES[weight.dtype][1] if weight.dtype in _TYPES else type_of(weight.dtype))
+    is_real = type(weight) in (torch.Tensor, torch.nn.Parameter)  # no tensor that only stands for one
+    packed = _pack_by_kernel(weight) if weight.is_cuda and is_real and not torch.compiler.is_compiling() else None
+    return _pack_by_tensors(weight) if packed is None else packed
+
+
+def _pack_by_kernel(weight):
+    from ._plans import pack_on_device  # which needs this module
+    return pack_on_device(weight)
+
+
+def _pack_by_tensors(weight):
     m, k = weight.shape
     values, codes = compress(weight)
     slabs, k_blocks, code_bytes = _blocks(m, k, weight.element_size())
