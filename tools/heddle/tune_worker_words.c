@@ -26,6 +26,8 @@ heddle_status worker_words_make(heddle_context *ctx, const char *worker, int64_t
                                 int64_t seed, const char *cache, const char *ptxas,
                                 worker_words *words) {
   memset(words, 0, sizeof *words);
+  if (!cache)
+    HD_TRY(hd_scratch_open(ctx, getenv("TMPDIR"), &words->own));
   if (worker) {
     words->text = hd_xstrdup(worker);
     return split(ctx, words);
@@ -38,8 +40,6 @@ heddle_status worker_words_make(heddle_context *ctx, const char *worker, int64_t
                          words->device, "--seed", words->seed};
   int n = (int)HD_COUNT(fixed);
   memcpy(words->argv, fixed, sizeof fixed);
-  if (!cache)
-    HD_TRY(hd_scratch_open(ctx, getenv("TMPDIR"), &words->own));
   words->argv[n++] = "--cache";
   words->argv[n++] = cache ? cache : words->own.path;
   if (ptxas) {
