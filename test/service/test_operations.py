@@ -116,6 +116,40 @@ class Files(unittest.TestCase):
                                "--store", daemon.store], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def agent_works(self, words, state):
+        """These words of a shell, with another server, token and folder and no GPU, tune what is queued and keep their spool."""
+        agent = os.path.join(os.path.dirname(HEDDLED), "heddle-agent")
+        if not os.path.exists(agent):
+            self.skipTest("built without the agent")
+        daemon = Daemon()
+        token = daemon.token("gpu-hosts", "work")
+        with open(daemon.folder + "/token", "w") as file:
+            file.write(token)
+        os.makedirs(daemon.folder + "/.config/heddle")
+        shutil.copy(daemon.folder + "/token", daemon.folder + "/.config/heddle/token")
+        admin = daemon.client(daemon.token("me", "admin"))
+        daemon.stop()
+        daemon.start()
+        admin.post("/v1/jobs", {"products": [product(m=64, n=8, k=64)], "class": "scripted:h200", "policy": "quick"})
+        words = words.replace("https://tuning.example.org", "unix:" + daemon.socket).replace("/run/secrets/heddle/", daemon.folder + "/")
+        words = words.replace("/var/lib/", daemon.folder + "/").rstrip() + " --once --scripted h200 --scripted-options '--pace 0'"
+        env = dict(os.environ, PATH=os.path.dirname(agent) + ":" + os.environ["PATH"], HOME=daemon.folder, SLURM_ARRAY_TASK_ID="7")
+        done = subprocess.run(["bash", "-euc", words], cwd=daemon.folder, env=env, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([c["product"] for c in admin.get("/v1/choices").json["choices"]], [product(m=64, n=8, k=64)], done.stderr)
+        self.assertTrue(os.path.exists(os.path.join(daemon.folder, state, "spool")), os.listdir(daemon.folder))
+        daemon.stop()
+
+    def test_the_example_for_slurm(self):
+        self.agent_works(open(os.path.join(ROOT, "examples/service/agents.sbatch")).read(), ".local/state/heddle-agent/7")
+
+    def test_the_example_for_kubernetes(self):
+        text = open(os.path.join(ROOT, "examples/service/kubernetes.yaml")).read()
+        words = re.sub(r"[,\n]", " ", re.search(r"command: \[([^]]*)\]", text)[1])
+        for folder in ("/run/secrets/heddle", "/var/lib/heddle-agent"):  # what the command names is mounted
+            self.assertIn(f"mountPath: {folder}", text)
+        self.agent_works(words, "heddle-agent/gpu-0")
+
     @unittest.skipUnless(shutil.which("nginx"), "nginx is not installed")
     def test_the_proxy_example_is_read(self):
         daemon = Daemon()
