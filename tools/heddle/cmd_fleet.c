@@ -10,7 +10,7 @@
 #include "service_client.h"
 
 static const char about[] = "Lists the GPUs of a tuning service: class, what each works on, when "
-                            "it was heard of last; and\n"
+                            "it was last heard; and\n"
                             "its campaigns: how many jobs are done, and when the rest will be.";
 static const char examples[] = "heddle fleet --server http://tuner:7433\n";
 
@@ -25,10 +25,10 @@ static long long count_in(const json_t *o, const char *field) {
 
 static void print_gpus(const json_t *answer) {
   const json_t *list = json_object_get(answer, "gpus"), *g;
-  size_t i;
-  printf("%zu GPUs\n", json_array_size(list));
+  size_t i, n = json_array_size(list);
+  printf("%zu GPU%s\n", n, n == 1 ? "" : "s");
   json_array_foreach(list, i, g) {
-    printf("%s  %s, heard of %.0f s ago, %lld jobs done%s\n  %s\n", text_in(g, "uuid", "?"),
+    printf("%s  %s, last heard %.0f s ago, %lld jobs done%s\n  %s\n", text_in(g, "uuid", "?"),
            text_in(g, "class", "?"), json_number_value(json_object_get(g, "seen_s")),
            count_in(g, "done"),
            json_is_true(json_object_get(g, "scripted")) ? ", its figures are computed" : "",
