@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 PAGES = {  # caption: pages of docs/, in their order
     "Start": ["python", "embedding", "tuning"],
     "How it works": ["glossary", "schedule", "verification"],
-    "Reference": ["format", "ir", "instructions", "service"],
+    "Reference": ["format", "ir", "instructions", "service", "operations", "service-verification"],
     "Figures": ["bench/README"],
 }
 parser = argparse.ArgumentParser()
