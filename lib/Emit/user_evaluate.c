@@ -236,8 +236,9 @@ static value cast_op(const hd_user_instruction *in, value x) {
   case HD_USER_LLVMUIToFP:
     return (value){.f = (double)zero_extended(x.i, from)};
   case HD_USER_LLVMFPToSI:
+    return (value){.i = fabs(x.f) < 0x1p63 ? wrap((int64_t)x.f, in->type) : 0};
   case HD_USER_LLVMFPToUI:
-    return (value){.i = fabs(x.f) < 9e18 ? wrap((int64_t)x.f, in->type) : 0};
+    return (value){.i = x.f >= 0 && x.f < 0x1p64 ? wrap((int64_t)(uint64_t)x.f, in->type) : 0};
   case HD_USER_LLVMBitCast:
     return bit_cast(x, from, in->type);
   default:

@@ -389,9 +389,11 @@ static double round_integral(double x, uint8_t round) {
   }
 }
 
-static uint64_t to_integer(const sim_type_info *to, double x, uint8_t round) {
+/* PTX ISA 9.7.9.21 (cvt): NaN becomes 0 only where neither side has 64 bits. */
+static uint64_t to_integer(const sim_type_info *to, const sim_type_info *from, double x,
+                           uint8_t round) {
   if (isnan(x))
-    return 0;
+    return to->bits == 64 || from->bits == 64 ? 1ull << (to->bits - 1) : 0;
   x = round_integral(x, round);
   double top = ldexp(1.0, to->bits - (to->cls == 's')), low = to->cls == 's' ? -top : 0.0;
   if (x >= top)
@@ -432,7 +434,7 @@ static uint64_t convert(const sim_insn *in, uint64_t a) {
   if (to->cls != 'f' && from->cls != 'f')
     return integer_to_integer(in, to, from, a);
   if (to->cls != 'f')
-    return to_integer(to, flush(hd_sim_decode_bits(from->elem, a), in->flags & SIM_F_FTZ),
+    return to_integer(to, from, flush(hd_sim_decode_bits(from->elem, a), in->flags & SIM_F_FTZ),
                       in->round);
   if (from->cls != 'f') {
     if (to->elem == SIM_T_F32 && (in->round == SIM_RN || in->round == SIM_R_NONE))

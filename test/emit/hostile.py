@@ -4,7 +4,7 @@
 Each module must be refused by name, as input (exit code 2 or 3 and a line error[user.…]), within two
 seconds of processor time and without harm to heddle's own process; a second pass without
 heddle-epilogue must refuse them, too. Bitcode with flipped bits may happen to be valid still: it must
-be taken or refused. Prints a count by class."""
+be taken or refused. Prints a count by class, and which module took longest."""
 import os
 import random
 import resource
@@ -261,7 +261,7 @@ def main():
     os.makedirs(DIR, exist_ok=True)
     alone = os.path.join(DIR, "heddle")  # nobody beside it
     shutil.copy(HEDDLE, alone)
-    wrong, slowest, counts = 0, 0.0, {}
+    wrong, slowest, counts = 0, (0.0, ""), {}
     cases = [(k, n, t, k in EITHER) for k, n, t in MODULES] + [("flipped-bits", n, t, True) for n, t in flipped()]
     for kind, name, text, may_pass in cases:
         path = os.path.join(DIR, name)
@@ -269,7 +269,7 @@ def main():
             f.write(text if isinstance(text, bytes) else text.encode())
         for program in (HEDDLE, alone):
             code, errors, seconds = compile_with(program, path)
-            slowest = max(slowest, seconds)
+            slowest = max(slowest, (seconds, name))
             refused = code in (2, 3) and "error[user." in errors
             counts.setdefault(kind, [0, 0, 0])[0 if refused else 1] += 1
             if not refused and not (may_pass and code == 0) or seconds > LIMIT:
@@ -280,7 +280,7 @@ def main():
     for kind, (refused, taken, _) in counts.items():
         print(f"{kind}: {refused} refused, {taken} taken")
     hostile = sum(1 for kind, _, _ in MODULES if kind not in EITHER)
-    print(f"hostile={hostile} wrong={wrong} slowest={slowest:.2f} s")
+    print(f"hostile={hostile} wrong={wrong} slowest={slowest[0]:.2f} s: {slowest[1]}")
     return 1 if wrong else 0
 
 

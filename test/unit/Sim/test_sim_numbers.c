@@ -27,6 +27,15 @@ static uint64_t u(float x) {
   return r;
 }
 
+static float zero_if_tiny(float x) { return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x; }
+static float saturate(float x) { return isnan(x) || x < 0 ? 0 : x > 1 ? 1 : x; }
+/* Each byte's bits the other way round. */
+static uint32_t turned_bytes(uint32_t x) {
+  x = (x & 0x0f0f0f0f) << 4 | (x >> 4 & 0x0f0f0f0f);
+  x = (x & 0x33333333) << 2 | (x >> 2 & 0x33333333);
+  return (x & 0x55555555) << 1 | (x >> 1 & 0x55555555);
+}
+
 #define FN(name, expression)                                                                       \
   static uint64_t name(uint64_t a, uint64_t b, uint64_t c) {                                       \
     (void)a, (void)b, (void)c;                                                                     \
@@ -80,6 +89,81 @@ FN(add_bf, u(f((uint64_t)U32(a) << 16) + f(b)))
 FN(sub_bf, u(f((uint64_t)U32(a) << 16) - f(b)))
 FN(fma_bf, u(fmaf(f((uint64_t)U32(a) << 16), f((uint64_t)U32(b) << 16), f(c))))
 FN(tobf, (uint64_t)(isnan(f(a)) ? 0x7fff : (U32(a) + 0x7fff + (U32(a) >> 16 & 1)) >> 16))
+FN(divs, U32(S32(a) / (int64_t)(S32(b) | 1)))
+FN(rems, U32(S32(a) % (int64_t)(S32(b) | 1)))
+FN(minu, U32(a) < U32(b) ? U32(a) : U32(b))
+FN(maxs, S32(a) > S32(b) ? U32(a) : U32(b))
+FN(and32, U32(a & b))
+FN(or32, U32(a | b))
+FN(xor32, U32(a ^ b))
+FN(not32, U32(~a))
+FN(cnot, U32(a) == 0)
+FN(abss, S32(a) < 0 ? U32(0 - a) : U32(a))
+FN(negs, U32(0 - a))
+FN(bfi, (U32(b) & ~0x1f8u) | (U32(a) & 63) << 3)
+FN(bfindu, U32(a) ? 31u - (unsigned)__builtin_clz(U32(a)) : 0xffffffffu)
+FN(shiftamt, U32(a) ? (unsigned)__builtin_clz(U32(a)) : 0xffffffffu)
+FN(brev, __builtin_bswap32(turned_bytes(U32(a))))
+FN(f_sub, u(f(a) - f(b)))
+FN(f_addz, u(zero_if_tiny(zero_if_tiny(f(a)) + zero_if_tiny(f(b)))))
+FN(f_sat, u(saturate(f(a) + f(b))))
+FN(f_rcp, u((float)(1 / (double)f(a))))
+FN(f_rsqrt, u((float)(1 / sqrt((double)f(a)))))
+FN(f_ex2, u((float)exp2((double)f(a))))
+FN(f_lg2, u((float)log2((double)f(a))))
+FN(f_tanh, u((float)tanh((double)f(a))))
+FN(f_sin, u((float)sin((double)f(a))))
+FN(f_cos, u((float)cos((double)f(a))))
+FN(f_copysign, u(copysignf(f(b), f(a))))
+FN(fabs_, U32(a) & 0x7fffffffu)
+FN(d_add, u((float)((double)f(a) + (double)f(b))))
+FN(d_sub, u((float)((double)f(a) - (double)f(b))))
+FN(d_mul, u((float)((double)f(a) * (double)f(b))))
+FN(d_fma, u((float)fma((double)f(a), (double)f(b), (double)f(c))))
+FN(d_div, u((float)((double)f(a) / (double)f(b))))
+FN(d_sqrt, u((float)sqrt((double)f(a))))
+FN(is_num, !isnan(f(a)) && !isnan(f(b)))
+FN(is_nan, isnan(f(a)) || isnan(f(b)))
+FN(higher, U32(a) > U32(b))
+FN(lower_same, U32(a) <= U32(b))
+FN(either, U32(a) == U32(b) || U32(b) < U32(c))
+FN(not_both, (U32(a) != U32(b)) ^ (U32(b) < U32(c)))
+FN(down, u(floorf(f(a))))
+FN(up, u(ceilf(f(a))))
+FN(even, u(rintf(f(a))))
+FN(cvt_even, isnan(f(a))                ? 0
+             : rintf(f(a)) >= 0x1p31f ? 0x7fffffff
+             : f(a) < -0x1p31f        ? 0x80000000u
+                                      : U32((int32_t)rintf(f(a))))
+FN(cvtu, isnan(f(a)) || f(a) <= 0 ? 0 : f(a) >= 0x1p32f ? 0xffffffffu : U32(f(a)))
+FN(cvtll, isnan(f(a)) || f(a) < -0x1p63f ? 1ull << 63
+          : f(a) >= 0x1p63f              ? ~0ull >> 1
+                                         : (uint64_t)(int64_t)f(a))
+FN(cvtdi, isnan(f(a)) || f(a) < -0x1p31f ? 0x80000000u
+          : f(a) >= 0x1p31f              ? 0x7fffffff
+                                         : U32((int32_t)f(a)))
+FN(sat8, U32(S32(a) > 127 ? 127 : S32(a) < -128 ? -128 : S32(a)))
+FN(sat_u8, S32(a) > 255 ? 255 : S32(a) < 0 ? 0 : U32(a))
+FN(sat32, U32(a) > 0x7fffffff ? 0x7fffffff : U32(a))
+FN(cvt_sat, u(saturate(f(a))))
+/* Of no zero: the ISA does not say what becomes of -0. */
+FN(tobf_relu, f(a | 1) < 0 ? 0 : tobf(a | 1, b, c))
+FN(two_bf, tobf(b, a, c) | tobf(a, b, c) << 16)
+FN(none, 0)
+FN(one, 1)
+FN(all_lanes, 31)
+FN(lane_sum, 496)
+FN(inc, U32(a) >= U32(b) ? 0 : U32(a) + 1)
+FN(dec, U32(a) == 0 || U32(a) > U32(b) ? U32(b) : U32(a) - 1)
+FN(swapped, U32(a) == U32(b) ? U32(c) : U32(a))
+FN(second, U32(b))
+
+/* What the texts below have in common. */
+#define TO_F64 "cvt.f64.f32 %rd1, %r1; cvt.f64.f32 %rd2, %r2; cvt.f64.f32 %rd3, %r3; "
+#define LANE_BIT "mov.u32 %r9, %laneid; shl.b32 %r9, 1, %r9; "
+#define ATOM(op, sources)                                                                          \
+  "st.global.b32 [%rd7], %r1; atom.global." op " %r9, [%rd7], " sources                            \
+  "; ld.global.b32 %r0, [%rd7];"
 
 static const struct {
   const char *text; /* %r1, %r2, %r3 (or %f, %rd the same bits) -> %rd0 */
@@ -123,6 +207,98 @@ static const struct {
     {"cvt.u16.u32 %h0, %r1; sub.f32.bf16 %r0, %h0, %r2;", sub_bf},
     {"cvt.u16.u32 %h0, %r1; cvt.u16.u32 %h1, %r2; fma.rn.f32.bf16 %r0, %h0, %h1, %r3;", fma_bf},
     {"cvt.rn.bf16.f32 %h0, %r1; cvt.u32.u16 %r0, %h0;", tobf},
+    {"or.b32 %r9, %r2, 1; div.s32 %r0, %r1, %r9;", divs},
+    {"or.b32 %r9, %r2, 1; rem.s32 %r0, %r1, %r9;", rems},
+    {"min.u32 %r0, %r1, %r2;", minu},
+    {"max.s32 %r0, %r1, %r2;", maxs},
+    {"and.b32 %r0, %r1, %r2;", and32},
+    {"or.b32 %r0, %r1, %r2;", or32},
+    {"xor.b32 %r0, %r1, %r2;", xor32},
+    {"not.b32 %r0, %r1;", not32},
+    {"cnot.b32 %r0, %r1;", cnot},
+    {"abs.s32 %r0, %r1;", abss},
+    {"neg.s32 %r0, %r1;", negs},
+    {"bfi.b32 %r0, %r1, %r2, 3, 6;", bfi},
+    {"bfind.u32 %r0, %r1;", bfindu},
+    {"bfind.shiftamt.u32 %r0, %r1;", shiftamt},
+    {"brev.b32 %r0, %r1;", brev},
+    {"sub.f32 %r0, %r1, %r2;", f_sub},
+    {"add.ftz.f32 %r0, %r1, %r2;", f_addz},
+    {"add.sat.f32 %r0, %r1, %r2;", f_sat},
+    {"rcp.rn.f32 %r0, %r1;", f_rcp},
+    {"rsqrt.approx.f32 %r0, %r1;", f_rsqrt},
+    {"ex2.approx.f32 %r0, %r1;", f_ex2},
+    {"lg2.approx.f32 %r0, %r1;", f_lg2},
+    {"tanh.approx.f32 %r0, %r1;", f_tanh},
+    {"sin.approx.f32 %r0, %r1;", f_sin},
+    {"cos.approx.f32 %r0, %r1;", f_cos},
+    {"copysign.f32 %r0, %r1, %r2;", f_copysign},
+    {"abs.f32 %r0, %r1;", fabs_},
+    {TO_F64 "add.rn.f64 %rd9, %rd1, %rd2; cvt.rn.f32.f64 %r0, %rd9;", d_add},
+    {TO_F64 "sub.f64 %rd9, %rd1, %rd2; cvt.rn.f32.f64 %r0, %rd9;", d_sub},
+    {TO_F64 "mul.f64 %rd9, %rd1, %rd2; cvt.rn.f32.f64 %r0, %rd9;", d_mul},
+    {TO_F64 "fma.rn.f64 %rd9, %rd1, %rd2, %rd3; cvt.rn.f32.f64 %r0, %rd9;", d_fma},
+    {TO_F64 "div.rn.f64 %rd9, %rd1, %rd2; cvt.rn.f32.f64 %r0, %rd9;", d_div},
+    {TO_F64 "sqrt.rn.f64 %rd9, %rd1; cvt.rn.f32.f64 %r0, %rd9;", d_sqrt},
+    {"setp.num.f32 %p1, %r1, %r2; selp.b32 %r0, 1, 0, %p1;", is_num},
+    {"setp.nan.f32 %p1, %r1, %r2; selp.b32 %r0, 1, 0, %p1;", is_nan},
+    {"setp.hi.u32 %p1, %r1, %r2; selp.b32 %r0, 1, 0, %p1;", higher},
+    {"setp.ls.u32 %p1, %r1, %r2; selp.b32 %r0, 1, 0, %p1;", lower_same},
+    {"setp.lo.u32 %p2, %r2, %r3; setp.eq.or.u32 %p1, %r1, %r2, %p2; "
+     "selp.b32 %r0, 1, 0, %p1;",
+     either},
+    {"setp.lo.u32 %p2, %r2, %r3; setp.ne.xor.u32 %p1, %r1, %r2, %p2; "
+     "selp.b32 %r0, 1, 0, %p1;",
+     not_both},
+    {"cvt.rmi.f32.f32 %r0, %r1;", down},
+    {"cvt.rpi.f32.f32 %r0, %r1;", up},
+    {"cvt.rni.f32.f32 %r0, %r1;", even},
+    {"cvt.rni.s32.f32 %r0, %r1;", cvt_even},
+    {"cvt.rzi.u32.f32 %r0, %r1;", cvtu},
+    {"cvt.rzi.s64.f32 %rd0, %r1;", cvtll},
+    {"cvt.f64.f32 %rd1, %r1; cvt.rzi.s32.f64 %r0, %rd1;", cvtdi},
+    {"cvt.sat.s8.s32 %r0, %r1;", sat8},
+    {"cvt.sat.u8.s32 %r0, %r1;", sat_u8},
+    {"cvt.sat.s32.u32 %r0, %r1;", sat32},
+    {"cvt.sat.f32.f32 %r0, %r1;", cvt_sat},
+    {"or.b32 %r9, %r1, 1; cvt.rn.relu.bf16.f32 %h0, %r9; cvt.u32.u16 %r0, %h0;", tobf_relu},
+    {"cvt.rn.bf16x2.f32 %r0, %r1, %r2;", two_bf},
+    /* Of the thread and its warp. */
+    {LANE_BIT "mov.u32 %r0, %lanemask_eq; xor.b32 %r0, %r0, %r9;", none},
+    {LANE_BIT "sub.u32 %r9, %r9, 1; mov.u32 %r0, %lanemask_lt; xor.b32 %r0, %r0, %r9;", none},
+    {LANE_BIT "shl.b32 %r9, %r9, 1; sub.u32 %r9, %r9, 1; "
+              "mov.u32 %r0, %lanemask_le; xor.b32 %r0, %r0, %r9;", none},
+    {LANE_BIT "neg.s32 %r9, %r9; mov.u32 %r0, %lanemask_ge; xor.b32 %r0, %r0, %r9;", none},
+    {LANE_BIT "shl.b32 %r9, %r9, 1; neg.s32 %r9, %r9; "
+              "mov.u32 %r0, %lanemask_gt; xor.b32 %r0, %r0, %r9;", none},
+    {"mov.u32 %r9, %tid.x; shr.u32 %r9, %r9, 5; mov.u32 %r0, %warpid; "
+     "xor.b32 %r0, %r0, %r9;",
+     none},
+    {"mov.u32 %r0, %nwarpid; sub.u32 %r0, %r0, 1;", all_lanes},
+    {"mov.u32 %r0, %nsmid;", one},
+    {"mov.u32 %r0, %smid;", none},
+    {"mov.u32 %r9, %laneid; redux.sync.min.u32 %r0, %r9, 0xffffffff;", none},
+    {"mov.u32 %r9, %laneid; redux.sync.max.u32 %r0, %r9, 0xffffffff;", all_lanes},
+    {"mov.u32 %r9, %laneid; redux.sync.add.u32 %r0, %r9, 0xffffffff;", lane_sum},
+    {"mov.u32 %r9, %laneid; redux.sync.and.b32 %r0, %r9, 0xffffffff;", none},
+    {"mov.u32 %r9, %laneid; redux.sync.or.b32 %r0, %r9, 0xffffffff;", all_lanes},
+    {"mov.u32 %r9, %laneid; redux.sync.xor.b32 %r0, %r9, 0xffffffff;", none},
+    {"mov.u32 %r9, %laneid; sub.u32 %r9, %r9, 31; redux.sync.max.s32 %r0, %r9, 0xffffffff;", none},
+    /* On memory of the thread's own. */
+    {ATOM("min.s32", "%r2"), mins},
+    {ATOM("max.u32", "%r2"), maxu},
+    {ATOM("add.u32", "%r2"), add32},
+    {ATOM("and.b32", "%r2"), and32},
+    {ATOM("or.b32", "%r2"), or32},
+    {ATOM("xor.b32", "%r2"), xor32},
+    {ATOM("inc.u32", "%r2"), inc},
+    {ATOM("dec.u32", "%r2"), dec},
+    {ATOM("exch.b32", "%r2"), second},
+    {ATOM("cas.b32", "%r2, %r3"), swapped},
+    {ATOM("add.f32", "%r2"), f_add},
+    {"isspacep.global %p1, %rd7; selp.b32 %r0, 1, 0, %p1;", one},
+    {"isspacep.shared %p1, %rd7; selp.b32 %r0, 1, 0, %p1;", none},
+    {"/* over\n two lines */ add.s32 %r0, %r1, /**/ %r2; // the end", add32},
 };
 
 static const uint32_t edges[] = {0, 1, 31, 32, 33, 0x7fffffff, 0x80000000, 0xffffffff, 0x3f800000,
