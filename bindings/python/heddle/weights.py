@@ -2,138 +2,70 @@
 
     heddle-weights convert MODEL_DIR OUT_DIR --type e4m3 --match '*mlp*'     (python -m heddle.weights convert ...)
     heddle-weights export OUT_DIR DENSE_DIR --form dense                     (bitmask, cutlass)
+    heddle-weights import SPARSE_DIR OUT_DIR --form bitmask
 
 A weight X [m, k] that matches becomes `X.packed` (uint8, docs/format.md), of 8-bit types `X.scale` (f32, one a row), too;
-other tensors are copied. The file's metadata says what each was: "heddle.format", and a JSON object a weight. A tensor is
-read, converted and written by blocks of rows, so that the memory needed does not grow with the model. What is done stands
-in a journal beside the file: a conversion that was killed goes on where it was."""
+other tensors are copied. The file's metadata says what each was: "heddle.format", and a JSON object a weight. All three
+commands read, convert and write by steps of some rows (checkpoint.py), so that the memory needed does not grow with the
+model, and one that was killed goes on where it was."""
 import argparse
 import ctypes
 import fnmatch
 import json
 import math
 import os
-import struct
 import sys
 
 import numpy as np
 
 from . import _c
+from .checkpoint import FILE_NAMES, FILE_TYPES, Tensors, blocks, files_of, steps_of_copy, write_by_steps
 from .elements import DTYPES, decode, elem, encode
-from .errors import call, invalid
+from .errors import HeddleError, call, invalid
 from .matrix import FORMAT_VERSION, SparseMatrix, packed_bytes
+from .sparse_forms import FAMILY, FORMS, form_of, from_bitmask, from_cutlass, to_bitmask, to_cutlass
 
-# safetensors' names of types: ours, and the NumPy type of the bits. None: no weight of ours, copied only.
-_FILE_TYPES = {"BF16": "bf16", "F16": "f16", "F32": "f32", "F8_E4M3": "e4m3", "F8_E5M2": "e5m2", "I8": "s8", "U8": "u8"}
-_FILE_NAMES = {ours: name for name, ours in _FILE_TYPES.items()} | {"tf32": "F32"}
 _LARGEST = {"e4m3": 448.0, "e5m2": 57344.0, "s8": 127.0}
-FAMILY = "wgmma"  # the two families have the same bytes for these types
-BLOCK_BYTES = 16 << 20  # of f32 numbers at a time
 
 
-class Tensors:
-    """A safetensors file, read by pieces: nothing of the data is held."""
-
-    def __init__(self, path):
-        self.path = path
-        size = os.path.getsize(path)
-        with open(path, "rb") as stream:
-            head = stream.read(8)
-            length = struct.unpack("<Q", head)[0] if len(head) == 8 else size
-            if 8 + length > size or length > 100 << 20:
-                raise invalid("weights.file", f"{path} is no safetensors file: a header of {length} bytes in {size}")
-            try:
-                header = json.loads(stream.read(length))
-            except ValueError:
-                raise invalid("weights.file", f"{path} has a header that is no JSON", "a safetensors file") from None
-        self.start = 8 + length
-        self.metadata = header.pop("__metadata__", {})
-        self.tensors = header
-        for name, t in header.items():
-            first, end = t["data_offsets"]
-            if not 0 <= first <= end <= size - self.start:
-                raise invalid("weights.file", f"{path}: '{name}' stands at {first} to {end} of {size - self.start}",
-                              "offsets within the file")
-
-    def read(self, name, first=0, count=None):
-        """`count` bytes of a tensor from byte `first` of it (all of them: None), as uint8."""
-        begin, end = self.tensors[name]["data_offsets"]
-        count = end - begin - first if count is None else count
-        return np.fromfile(self.path, np.uint8, count, offset=self.start + begin + first)
-
-    def array(self, name):
-        """A whole tensor, as bits of its type."""
-        t = self.tensors[name]
-        return self.read(name).view(DTYPES[_FILE_TYPES[t["dtype"]]]).reshape(t["shape"])
+def _bytes_of(t):
+    return t["data_offsets"][1] - t["data_offsets"][0]
 
 
-def files_of(source):
-    """The safetensors files of a checkpoint: one file, or a folder of shards."""
-    if os.path.isfile(source):
-        return [source]
-    index = os.path.join(source, "model.safetensors.index.json")
-    if os.path.exists(index):
-        names = sorted(set(json.load(open(index))["weight_map"].values()))
-    else:
-        names = sorted(name for name in os.listdir(source) if name.endswith(".safetensors"))
-    if not names:
-        raise invalid("weights.source", f"{source} has no safetensors files", "a file, or a folder of shards")
-    return [os.path.join(source, name) for name in names]
+def _facts(type, shape):
+    """A weight's entry in the metadata of a packed file."""
+    return json.dumps({"type": type, "shape": shape, "family": FAMILY})
 
 
-class Writer:
-    """A safetensors file in the making: sizes are known first, data comes by pieces in the file's order. PATH.partial
-    becomes PATH when it is whole; PATH.journal says how many bytes are surely there."""
+def _packed_tensor(type, shape):
+    """Type, shape and bytes of X.packed."""
+    *experts, m, k = shape
+    one = packed_bytes(m, k, type, FAMILY)
+    return "U8", [*experts, one], math.prod(experts) * one
 
-    def __init__(self, path, tensors, metadata):
-        """tensors: {name: (safetensors type, shape, bytes)}."""
-        header, at = {"__metadata__": metadata}, 0
-        for name, (dtype, shape, n_bytes) in tensors.items():
-            header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, at + n_bytes]}
-            at += n_bytes
-        raw = json.dumps(header, separators=(",", ":")).encode()
-        raw += b" " * (-len(raw) % 128 + 120)  # data begins at a multiple of 128
-        self.head = struct.pack("<Q", len(raw)) + raw
-        self.path, self.partial, self.journal = path, path + ".partial", path + ".journal"
-        self.total, self.done, self.notes = at, 0, {}
-        if not self._resume():
-            with open(self.partial, "wb") as stream:
-                stream.write(self.head)
-        self.stream = open(self.partial, "r+b")
-        self.stream.truncate(len(self.head) + self.done)
-        self.stream.seek(0, os.SEEK_END)
 
-    def _resume(self):
-        """Takes up what an earlier run wrote, when it was the same file in the making."""
-        try:
-            journal = json.load(open(self.journal))
-            with open(self.partial, "rb") as stream:
-                same = stream.read(len(self.head)) == self.head
-            if same and os.path.getsize(self.partial) >= len(self.head) + journal["done"]:
-                self.done, self.notes = journal["done"], journal["notes"]
-                return True
-        except (OSError, ValueError, KeyError):
-            pass
-        return False
+def _place(type, shape, matrix, row):
+    """The byte of X.packed at which a slab begins. Slabs of 64 rows follow each other."""
+    m, k = shape[-2:]
+    one = packed_bytes(m, k, type, FAMILY)
+    return matrix * one + row // 64 * (one // -(-m // 64))
 
-    def write(self, data):
-        """The next bytes. They are there, and the journal says so, when it returns."""
-        self.stream.write(memoryview(np.ascontiguousarray(data)).cast("B") if len(data) else b"")
-        self.stream.flush()
-        os.fdatasync(self.stream.fileno())
-        self.done += data.nbytes
-        with open(self.journal + ".new", "w") as stream:
-            json.dump({"done": self.done, "notes": self.notes}, stream)
-            stream.flush()
-            os.fdatasync(stream.fileno())
-        os.replace(self.journal + ".new", self.journal)
 
-    def finish(self):
-        assert self.done == self.total, (self.done, self.total)
-        self.stream.close()
-        os.replace(self.partial, self.path)
-        if os.path.exists(self.journal):
-            os.remove(self.journal)
+def _write_files(source, out, plan):
+    """Makes a file of each of a checkpoint, and their index. plan(Tensors) gives what write_by_steps takes after the path.
+    The notes of those that were not there."""
+    os.makedirs(out, exist_ok=True)
+    index, found = {}, {}
+    for path in files_of(source):
+        tensors, *more = plan(Tensors(path))
+        found.update(write_by_steps(os.path.join(out, os.path.basename(path)), tensors, *more) or {})
+        index.update({name: os.path.basename(path) for name in tensors})
+    with open(os.path.join(out, "model.safetensors.index.json"), "w") as stream:
+        json.dump({"metadata": {"heddle.format": str(FORMAT_VERSION)}, "weight_map": index}, stream, indent=1)
+    return found
+
+
+# ---- dense weights, pruned ----
 
 
 def _prune_pack(dense, type, threads):
@@ -179,44 +111,47 @@ class Block:
         self.kept = float(np.dot(kept.ravel(), kept.ravel()))
 
 
-def _plan_file(tensors, choose, type):
-    """{name: (safetensors type, shape, bytes)} of the new file, its metadata, and what is to be done for each."""
-    out, work = {}, []
-    metadata = dict(tensors.metadata, **{"heddle.format": str(FORMAT_VERSION)})
-    for name, t in sorted(tensors.tensors.items(), key=lambda item: item[1]["data_offsets"]):
-        if not choose(name, t):
-            out[name] = (t["dtype"], t["shape"], t["data_offsets"][1] - t["data_offsets"][0])
-            work.append((name, None))
-            continue
-        *experts, m, k = t["shape"]
-        n = math.prod(experts)
-        out[f"{name}.packed"] = ("U8", [*experts, packed_bytes(m, k, type, FAMILY)], n * packed_bytes(m, k, type, FAMILY))
-        work.append((name, "packed"))
-        if type in _LARGEST:
-            out[f"{name}.scale"] = ("F32", [*experts, m], 4 * n * m)
-            work.append((name, "scale"))
-        metadata[f"heddle:{name}"] = json.dumps({"type": type, "shape": t["shape"], "family": FAMILY})
-    return out, metadata, work
-
-
 class Conversion:
-    """One file's way. Sources of scores and masks are Tensors with the weight's own names, or None."""
+    """One file's way. scores and masks are Tensors with the weights' own names, or None."""
 
-    def __init__(self, tensors, type, threads, scores=None, masks=None, tell=lambda name, note: None):
-        self.tensors, self.type, self.threads = tensors, type, threads
+    def __init__(self, source, type, threads, scores=None, masks=None, tell=lambda name, note: None):
+        self.source, self.type, self.threads = source, type, threads
         self.scores, self.masks, self.tell = scores, masks, tell
 
-    def blocks(self, name, matrix, first_row=0):
-        """(first row, Block) of a matrix, by whole slabs of 64 rows."""
-        m, k = self.tensors.tensors[name]["shape"][-2:]
-        rows = max(64, BLOCK_BYTES // (4 * k) // 64 * 64)
-        for at in range(first_row, m, rows):
-            count = min(rows, m - at)
-            more = {}
-            for what, source in (("scores", self.scores), ("mask", self.masks)):
-                if source is not None and name in source.tensors:
-                    more[what] = self.numbers(source, name, matrix * m + at, count, k)
-            yield at, Block(self.numbers(self.tensors, name, matrix * m + at, count, k), self.type, self.threads, **more)
+    def plan(self, choose):
+        """The new file's tensors, its metadata, what it is made of, and the steps (write_by_steps)."""
+        out, steps = {}, []
+        metadata = dict(self.source.metadata, **{"heddle.format": str(FORMAT_VERSION)})
+        for name, t in sorted(self.source.tensors.items(), key=lambda item: item[1]["data_offsets"]):
+            if not choose(name, t):
+                out[name] = (t["dtype"], t["shape"], _bytes_of(t))
+                steps += steps_of_copy(self.source, name)
+                continue
+            out[f"{name}.packed"] = _packed_tensor(self.type, t["shape"])
+            if self.type in _LARGEST:
+                rows = t["shape"][:-1]
+                out[f"{name}.scale"] = ("F32", rows, 4 * math.prod(rows))
+            metadata[f"heddle:{name}"] = _facts(self.type, t["shape"])
+            steps += [(self.write, name, *block) for block in blocks(t["shape"])]
+        origin = [source and source.stamp() for source in (self.source, self.scores, self.masks)]
+        return out, metadata, origin, steps
+
+    def write(self, writer, name, matrix, first, count):
+        """A step: some rows of a weight."""
+        shape = self.source.tensors[name]["shape"]
+        *experts, m, k = shape
+        row, more = matrix * m + first, {}
+        for what, source in (("scores", self.scores), ("mask", self.masks)):
+            if source is not None and name in source.tensors:
+                more[what] = self.numbers(source, name, row, count, k)
+        block = Block(self.numbers(self.source, name, row, count, k), self.type, self.threads, **more)
+        writer.put(f"{name}.packed", _place(self.type, shape, matrix, first), block.payload)
+        if block.scale is not None:
+            writer.put(f"{name}.scale", 4 * row, block.scale)
+        note = writer.notes.setdefault(name, {"energy": 0.0, "kept": 0.0})
+        note["energy"], note["kept"] = note["energy"] + block.energy, note["kept"] + block.kept
+        if row + count == m * math.prod(experts):
+            self.tell(name, note)
 
     @staticmethod
     def numbers(tensors, name, row, count, k):
@@ -224,47 +159,12 @@ class Conversion:
         t = tensors.tensors[name]
         if t["dtype"] == "BOOL":
             return tensors.read(name, row * k, count * k).reshape(count, k).astype(np.float32)
-        if t["dtype"] not in _FILE_TYPES:
-            raise invalid("weights.type", f"'{name}' is of {t['dtype']}", ", ".join(_FILE_TYPES))
-        type = _FILE_TYPES[t["dtype"]]
+        if t["dtype"] not in FILE_TYPES:
+            raise invalid("weights.type", f"'{name}' is of {t['dtype']}", ", ".join(FILE_TYPES))
+        type = FILE_TYPES[t["dtype"]]
         size = np.dtype(DTYPES[type]).itemsize
         raw = tensors.read(name, row * k * size, count * k * size).view(DTYPES[type]).reshape(count, k)
         return raw if type == "f32" else raw.astype(np.float32) if type == "f16" else decode(raw, type)
-
-    def write_packed(self, name, writer, done):
-        """The payload from byte `done` on; scales and energies go into the journal's notes."""
-        *experts, m, k = self.tensors.tensors[name]["shape"]
-        one = packed_bytes(m, k, self.type, FAMILY)
-        slab = one // -(-m // 64)
-        note = writer.notes.setdefault(name, {"energy": 0.0, "kept": 0.0, "scale": []})
-        for matrix in range(done // one, math.prod(experts)):
-            first = done % one // slab * 64 if matrix == done // one else 0
-            for _, block in self.blocks(name, matrix, first):
-                note["energy"], note["kept"] = note["energy"] + block.energy, note["kept"] + block.kept
-                if block.scale is not None:
-                    note["scale"] += block.scale.tolist()
-                writer.write(block.payload)
-        self.tell(name, note)
-
-    def run(self, path, choose):
-        out, metadata, work = _plan_file(self.tensors, choose, self.type)
-        writer, at = Writer(path, out, metadata), 0
-        for name, part in work:
-            size = out[f"{name}.{part}" if part else name][2]
-            done = min(max(writer.done - at, 0), size)
-            if done < size and part == "packed":
-                self.write_packed(name, writer, done)
-            elif done < size and part == "scale":
-                writer.write(np.array(writer.notes[name]["scale"], np.float32)[done // 4:])
-            else:
-                while done < size:
-                    piece = self.tensors.read(name, done, min(BLOCK_BYTES, size - done))
-                    writer.write(piece)
-                    done += len(piece)
-            at += size
-        notes = {name: note["kept"] / note["energy"] if note["energy"] else 1.0 for name, note in writer.notes.items()}
-        writer.finish()
-        return out, notes
 
 
 def chooser(match, exclude, type):
@@ -274,218 +174,183 @@ def chooser(match, exclude, type):
     def choose(name, t):
         named = any(fnmatch.fnmatchcase(name, p) for p in match) and not any(
             fnmatch.fnmatchcase(name, p) for p in exclude)
-        return named and t["dtype"] in _FILE_TYPES and len(t["shape"]) in (2, 3) and t["shape"][-1] % group == 0 \
+        return named and t["dtype"] in FILE_TYPES and len(t["shape"]) in (2, 3) and t["shape"][-1] % group == 0 \
             and 0 not in t["shape"]
     return choose
+
+
+def _kept_share(note):
+    return note["kept"] / note["energy"] if note["energy"] else 1.0
 
 
 def convert(source, out, type="bf16", match=("*.weight",), exclude=("*embed*", "*lm_head*", "*norm*"), scores=None,
             masks=None, threads=2, tell=lambda name, kept: None):
     """Converts a checkpoint (a file or a folder of shards) into the folder `out`; {name: share of the squared weight
     that was kept}. scores, masks: safetensors files with tensors of the weights' names: the largest scores stay, or what
-    the mask says. Files that are there whole are left as they are."""
+    the mask says. Files of this conversion that are there whole are left as they are; another's are refused."""
     if type not in ("bf16", "f16", "tf32", *_LARGEST):
         raise invalid("weights.type", f"got '{type}'", ", ".join(("bf16", "f16", "tf32", *_LARGEST)))
-    os.makedirs(out, exist_ok=True)
     scores, masks = (Tensors(path) if path else None for path in (scores, masks))
-    choose, kept, index = chooser(match, exclude, type), {}, {}
-    for path in files_of(source):
-        target = os.path.join(out, os.path.basename(path))
-        if os.path.exists(target):
-            names = Tensors(target).tensors
-        else:
-            names, notes = Conversion(Tensors(path), type, threads, scores, masks,
-                                      lambda name, note: tell(name, note["kept"] / max(note["energy"], 1e-300))
-                                      ).run(target, choose)
-            kept.update(notes)
-        index.update({name: os.path.basename(path) for name in names})
-    with open(os.path.join(out, "model.safetensors.index.json"), "w") as stream:
-        json.dump({"metadata": {"heddle.format": str(FORMAT_VERSION)}, "weight_map": index}, stream, indent=1)
-    return kept
+    choose = chooser(match, exclude, type)
+
+    def plan(tensors):
+        return Conversion(tensors, type, threads, scores, masks,
+                          lambda name, note: tell(name, _kept_share(note))).plan(choose)
+    return {name: _kept_share(note) for name, note in _write_files(source, out, plan).items()}
+
+
+# ---- packed files, and the forms of others ----
+
+
+def _packed_facts(tensors):
+    """(name, {type, shape, family}) of each packed weight of a file."""
+    if tensors.metadata.get("heddle.format") != str(FORMAT_VERSION):
+        raise invalid("weights.format", f"{tensors.path}: format {tensors.metadata.get('heddle.format')}",
+                      f"{FORMAT_VERSION}")
+    return [(key[7:], json.loads(text)) for key, text in tensors.metadata.items() if key.startswith("heddle:")]
 
 
 def packed_weights(tensors):
     """(name, facts, [SparseMatrix of each expert], scales or None) of the packed weights of a file."""
-    if tensors.metadata.get("heddle.format") != str(FORMAT_VERSION):
-        raise invalid("weights.format", f"{tensors.path}: format {tensors.metadata.get('heddle.format')}",
-                      f"{FORMAT_VERSION}")
-    for key, text in tensors.metadata.items():
-        if key.startswith("heddle:"):
-            name, facts = key[7:], json.loads(text)
+    for name, facts in _packed_facts(tensors):
+        *experts, m, k = facts["shape"]
+        payload = tensors.read(f"{name}.packed").reshape(math.prod(experts), -1)
+        scale = tensors.read(f"{name}.scale").view(np.float32).reshape(-1, m) if f"{name}.scale" in tensors.tensors \
+            else None
+        yield name, facts, [SparseMatrix(p, (m, k), facts["type"], facts["family"]) for p in payload], scale
+
+
+class Export:
+    """One packed file's way to a form."""
+
+    def __init__(self, source, form):
+        self.source, self.form = source, form_of(form)
+
+    def plan(self):
+        out, steps, packed = {}, [], set()
+        for name, facts in _packed_facts(self.source):
             *experts, m, k = facts["shape"]
-            payload = tensors.read(f"{name}.packed").reshape(math.prod(experts), -1)
-            scale = tensors.read(f"{name}.scale").view(np.float32).reshape(-1, m) if f"{name}.scale" in tensors.tensors \
-                else None
-            yield name, facts, [SparseMatrix(p, (m, k), facts["type"], facts["family"]) for p in payload], scale
+            for part in self.form.parts(facts["type"], m, k):
+                shape = part.shape(experts, m)
+                out[name + part.suffix] = (part.file_type, shape, part.item * math.prod(shape))
+            if f"{name}.scale" in self.source.tensors:
+                shape = facts["shape"][:-1]
+                out[f"{name}.scale"] = ("F32", shape, 4 * math.prod(shape))
+                steps += steps_of_copy(self.source, f"{name}.scale")
+            packed |= {f"{name}.packed", f"{name}.scale"}
+            steps += [(self.write, name, facts, *block) for block in blocks(facts["shape"])]
+        for name in (name for name in self.source.tensors if name not in packed):
+            t = self.source.tensors[name]
+            out[name] = (t["dtype"], t["shape"], _bytes_of(t))
+            steps += steps_of_copy(self.source, name)
+        metadata = {key: text for key, text in self.source.metadata.items() if not key.startswith("heddle")}
+        return out, metadata, [self.source.stamp()], steps
 
-
-# ---- the forms of others ----
-
-_CODE_OF_MASK = {0b0011: 0x4, 0b0101: 0x8, 0b0110: 0x9, 0b1001: 0xc, 0b1010: 0xd, 0b1100: 0xe}
-
-
-def to_bitmask(matrix):
-    """compressed-tensors' sparse-24-bitmask: (compressed [m, k/2], bitmask [m, k/8], shape): what stays, in order, and a
-    bit an element, the first in the low bit."""
-    values, codes = matrix.canonical()
-    nibbles = np.stack((codes & 15, codes >> 4), -1).reshape(codes.shape[0], -1)[:, :matrix.shape[1] // 4]
-    table = np.zeros(16, np.uint8)
-    for mask, code in _CODE_OF_MASK.items():
-        table[code] = mask
-    bits = (table[nibbles][..., None] >> np.arange(4, dtype=np.uint8)) & 1
-    return values, np.packbits(bits.reshape(bits.shape[0], -1), axis=1, bitorder="little"), np.array(matrix.shape)
-
-
-def from_bitmask(compressed, bitmask, shape, type):
-    """The SparseMatrix of a sparse-24-bitmask weight."""
-    m, k = (int(x) for x in shape)
-    bits = np.unpackbits(np.ascontiguousarray(bitmask).view(np.uint8), axis=1, count=k, bitorder="little").astype(bool)
-    if bits.shape != (m, k) or not (bits.reshape(m, -1, 4).sum(-1) == 2).all():
-        raise invalid("weights.bitmask", "a group of the mask has not two bits of four", "two of each four")
-    dense = np.zeros((m, k), DTYPES[type])
-    dense[bits] = np.ascontiguousarray(compressed).view(DTYPES[type]).ravel()
-    return SparseMatrix.from_dense(dense, type, FAMILY)
-
-
-def _metadata_words(type):
-    """CUTLASS's metadata elements: dtype and codes of each; rows that are permuted together."""
-    return (np.int32, 8, 16) if np.dtype(DTYPES[type]).itemsize == 1 else (np.int16, 4, 32)
-
-
-def to_cutlass(matrix):
-    """torch's CUTLASS form (torch._sparse_semi_structured_*): (values [m, k/2], metadata). The values are the canonical
-    ones; metadata words are reordered: rows r and r + 8 of a group beside each other, 2 x 2 blocks transposed, pairs of
-    columns stored by column. m is a multiple of 32 (8-bit: 16), k of 64 (8-bit: 128; tf32: 32)."""
-    values, codes = matrix.canonical()
-    word, per_word, group = _metadata_words(matrix.type)
-    m, columns = codes.shape[0], codes.shape[1] * 2 // per_word
-    if m % group or codes.shape[1] * 2 % (2 * per_word):
-        raise invalid("weights.cutlass", f"got {matrix.shape[0]} x {matrix.shape[1]} {matrix.type}",
-                      f"rows in multiples of {group}, two whole words of metadata a row")
-    words = np.ascontiguousarray(codes).view(word)
-    rows = words.reshape(m // group, group // 8, 8, columns).swapaxes(1, 2)
-    blocks = rows.reshape(m // 2, 2, columns // 2, 2).swapaxes(1, 3)
-    return values, np.ascontiguousarray(blocks.reshape(m, columns // 2, 2).swapaxes(0, 1)).reshape(m, columns)
-
-
-def from_cutlass(values, metadata, type):
-    """The SparseMatrix of torch's CUTLASS form."""
-    word, per_word, group = _metadata_words(type)
-    m, columns = metadata.shape
-    blocks = np.ascontiguousarray(metadata).view(word).reshape(columns // 2, m, 2).swapaxes(0, 1)
-    rows = blocks.reshape(m // 2, 2, columns // 2, 2).swapaxes(1, 3).reshape(m // group, 8, group // 8, columns)
-    codes = np.ascontiguousarray(rows.swapaxes(1, 2).reshape(m, columns)).view(np.uint8)
-    k = codes.shape[1] * 2 * (2 if type == "tf32" else 4)
-    return SparseMatrix.from_canonical(np.ascontiguousarray(values), codes, (m, k), type, FAMILY)
-
-
-def _one(matrices, make):
-    """The arrays of a weight, experts stacked."""
-    parts = [make(matrix) for matrix in matrices]
-    return [np.stack(p) if len(parts) > 1 else p[0] for p in zip(*parts)]
-
-
-_FORMS = {  # suffixes of a form's tensors, and how they are made
-    "dense": (("",), lambda w: (w.dense(),)),
-    "bitmask": ((".compressed", ".bitmask", ".shape"), to_bitmask),
-    "cutlass": ((".values", ".metadata"), to_cutlass),
-}
-_NUMPY_NAMES = {"uint8": "U8", "int16": "I16", "int32": "I32", "int64": "I64", "float32": "F32"}
+    def write(self, writer, name, facts, matrix, first, count):
+        """A step: some rows of a weight."""
+        type, (m, k) = facts["type"], facts["shape"][-2:]
+        begin = _place(type, facts["shape"], matrix, first)
+        payload = self.source.read(f"{name}.packed", begin, packed_bytes(count, k, type, FAMILY))
+        arrays = self.form.make(SparseMatrix(payload, (count, k), type, facts["family"]))
+        for part, array in zip(self.form.parts(type, m, k), arrays):
+            at, n_bytes, runs, pitch = part.where(m, matrix, first, count)
+            array = np.array([m, k], np.int64) if part.order == "shape" else array
+            writer.put(name + part.suffix, at, np.ascontiguousarray(array).view(np.uint8).reshape(runs, n_bytes), pitch)
 
 
 def export(source, out, form="dense"):
     """Writes packed checkpoints back: "dense" 2:4 weights (8-bit: with `.scale`), "bitmask", "cutlass"."""
-    if form not in _FORMS:
-        raise invalid("weights.form", f"got '{form}'", ", ".join(_FORMS))
-    os.makedirs(out, exist_ok=True)
-    suffixes, make = _FORMS[form]
-    for path in files_of(source):
-        tensors, arrays = Tensors(path), {}
-        for name, facts, matrices, scale in packed_weights(tensors):
-            for suffix, array in zip(suffixes, _one(matrices, make)):
-                own = array.dtype == DTYPES[facts["type"]] and suffix in ("", ".compressed", ".values")
-                dtype = _FILE_NAMES[facts["type"]] if own else _NUMPY_NAMES[array.dtype.name]
-                arrays[name + suffix] = (dtype, array)
-            if scale is not None:
-                arrays[f"{name}.scale"] = ("F32", scale.reshape(facts["shape"][:-1]))
-        packed = {f"{key[7:]}.{part}" for key in tensors.metadata if key.startswith("heddle:")
-                  for part in ("packed", "scale")}
-        for name, t in tensors.tensors.items():
-            if name not in packed:
-                arrays[name] = (t["dtype"], tensors.read(name).reshape(-1))
-        plan = {name: (dtype, tensors.tensors[name]["shape"] if name in tensors.tensors and name not in packed
-                       else array.shape, array.nbytes) for name, (dtype, array) in arrays.items()}
-        kept = {k: v for k, v in tensors.metadata.items() if not k.startswith("heddle")}
-        writer = Writer(os.path.join(out, os.path.basename(path)), plan, kept)
-        for _, array in list(arrays.values()):
-            if writer.done < writer.total:
-                writer.write(array.reshape(-1).view(np.uint8))
-        writer.finish()
+    form_of(form)
+    _write_files(source, out, lambda tensors: Export(tensors, form).plan())
 
 
-_IMPORTED = {  # suffixes of the tensors that make a weight, and the SparseMatrix of them
-    "dense": (("",), lambda type, w: SparseMatrix.from_dense(w, type, FAMILY)),
-    "bitmask": ((".compressed", ".bitmask", ".shape"), lambda type, *parts: from_bitmask(*parts, type)),
-    "cutlass": ((".values", ".metadata"), lambda type, *parts: from_cutlass(*parts, type)),
-}
+class Import:
+    """One file's way from a form to a packed one."""
 
+    def __init__(self, source, form, match):
+        self.source, self.name, self.form, self.match = source, form, form_of(form), match
 
-def _any_array(tensors, name):
-    """A whole tensor; integers, too, which no weight has."""
-    t = tensors.tensors[name]
-    words = {"I16": np.int16, "I32": np.int32, "I64": np.int64}
-    return tensors.read(name).view(words[t["dtype"]]).reshape(t["shape"]) if t["dtype"] in words else tensors.array(name)
+    def weights(self):
+        """{name: (type, shape)} of the weights that the file holds in the form."""
+        first, *others = (part.suffix for part in self.form.parts("bf16", 32, 64))
+        found = {}
+        for full, t in self.source.tensors.items():
+            name = full[:len(full) - len(first)]
+            type = {"f32": "tf32"}.get(FILE_TYPES.get(t["dtype"]), FILE_TYPES.get(t["dtype"]))
+            whole = full.endswith(first) and all(name + other in self.source.tensors for other in others)
+            is_scale = full.endswith(".scale") and full[:-6] in self.source.tensors
+            named = any(fnmatch.fnmatchcase(name, p) for p in self.match)
+            if whole and named and not is_scale and type not in (None, "u8") and len(t["shape"]) in (2, 3):
+                found[name] = (type, [*t["shape"][:-1], t["shape"][-1] * self.form.columns])
+        for name, (type, shape) in found.items():
+            self.check(name, type, shape)
+        return found
+
+    def check(self, name, type, shape):
+        """The tensors of a weight are of one shape."""
+        *experts, m, k = shape
+        for part in self.form.parts(type, m, k):
+            got, want = self.source.tensors[name + part.suffix], part.shape(experts, m)
+            if math.prod(got["shape"]) != math.prod(want) or _bytes_of(got) != part.item * math.prod(want):
+                raise invalid("weights.parts", f"{self.source.path}: '{name}{part.suffix}' is {got['shape']} of {got['dtype']}",
+                              f"{want} of {part.file_type}")
+
+    def plan(self):
+        weights, out, steps = self.weights(), {}, []
+        metadata = dict(self.source.metadata, **{"heddle.format": str(FORMAT_VERSION)})
+        parts = {name + part.suffix for name, (type, shape) in weights.items()
+                 for part in self.form.parts(type, *shape[-2:])}
+        for name, (type, shape) in weights.items():
+            out[f"{name}.packed"] = _packed_tensor(type, shape)
+            metadata[f"heddle:{name}"] = _facts(type, shape)
+            steps += [(self.write, name, type, shape, *block) for block in blocks(shape)]
+        for name in (name for name in self.source.tensors if name not in parts):
+            t = self.source.tensors[name]
+            out[name] = (t["dtype"], t["shape"], _bytes_of(t))
+            steps += steps_of_copy(self.source, name)
+        return out, metadata, [self.name, self.source.stamp()], steps
+
+    def write(self, writer, name, type, shape, matrix, first, count):
+        """A step: some rows of a weight."""
+        m, k = shape[-2:]
+        arrays = []
+        for part in self.form.parts(type, m, k):
+            at, n_bytes, runs, pitch = part.where(m, matrix, first, count)
+            raw = self.source.read_apart(name + part.suffix, at, n_bytes, runs, pitch)
+            arrays.append(self.as_rows(part, raw, type, count, (m, k), f"{self.source.path}: '{name}'"))
+        try:
+            payload = self.form.take(type, *arrays).payload
+        except HeddleError as error:
+            raise invalid(error.rule, f"'{name}', matrix {matrix}, from row {first} on: {error.value}", error.legal,
+                          error.nearest) from None
+        writer.put(f"{name}.packed", _place(type, shape, matrix, first), payload)
+
+    @staticmethod
+    def as_rows(part, raw, type, count, shape, what):
+        """A part of the form for so many rows of a weight."""
+        if part.order == "shape":
+            stored = raw.reshape(-1).view(np.int64).tolist()
+            if stored != list(shape):
+                raise invalid("weights.parts", f"{what} has shape {stored}", f"{list(shape)}, which its values have")
+            return [count, shape[1]]
+        of_values = part.file_type == FILE_NAMES[type] and part.suffix != ".bitmask"
+        dtype = DTYPES[type] if of_values else {1: np.uint8, 2: np.int16, 4: np.int32}[part.item]
+        return raw.reshape(-1).view(dtype).reshape(count, part.columns)
 
 
 def import_sparse(source, out, form="bitmask", match=("*",)):
     """Reads weights that are sparse already, in a form of others' ("bitmask": compressed-tensors' sparse-24-bitmask;
-    "cutlass": torch's; "dense": 2:4), into a packed checkpoint: what export() undoes. One weight at a time is in memory;
-    other tensors, and weights of types that are not packed, are copied. Returns the names of what was packed."""
-    if form not in _IMPORTED:
-        raise invalid("weights.form", f"got '{form}'", ", ".join(_IMPORTED))
-    os.makedirs(out, exist_ok=True)
-    suffixes, make = _IMPORTED[form]
+    "cutlass": torch's; "dense": 2:4), into a packed checkpoint: what export() undoes. Other tensors, and weights of types
+    that are not packed, are copied. Returns the names of what was packed."""
+    form_of(form)
     found = []
-    for path in files_of(source):
-        tensors, plan = Tensors(path), {}
-        weights = dict(_imports(tensors, form, match))
-        parts = {name + suffix for name in weights for suffix in suffixes}
-        copied = {name: t for name, t in tensors.tensors.items() if name not in parts}
-        metadata = dict(tensors.metadata, **{"heddle.format": str(FORMAT_VERSION)})
-        for name, (type, shape) in weights.items():
-            size = packed_bytes(*shape, type, FAMILY)
-            plan[f"{name}.packed"] = ("U8", [size], size)
-            metadata[f"heddle:{name}"] = json.dumps({"type": type, "shape": shape, "family": FAMILY})
-        for name, t in copied.items():
-            plan[name] = (t["dtype"], t["shape"], t["data_offsets"][1] - t["data_offsets"][0])
-        target = os.path.join(out, os.path.basename(path))
-        for half in (target + ".partial", target + ".journal"):  # of another run: begun anew
-            if os.path.exists(half):
-                os.remove(half)
-        writer = Writer(target, plan, metadata)
-        for name, (type, _) in weights.items():
-            writer.write(make(type, *(_any_array(tensors, name + suffix) for suffix in suffixes)).payload)
-        for name in copied:
-            for at in range(0, plan[name][2], BLOCK_BYTES):
-                writer.write(tensors.read(name, at, min(BLOCK_BYTES, plan[name][2] - at)))
-        writer.finish()
-        found += weights
+
+    def plan(tensors):
+        one = Import(tensors, form, match)
+        found.extend(one.weights())
+        return one.plan()
+    _write_files(source, out, plan)
     return found
-
-
-def _imports(tensors, form, match):
-    """(name, (type, shape)) of each weight that a file holds in a form."""
-    first, *others = _IMPORTED[form][0]
-    for full, t in tensors.tensors.items():
-        name = full[:len(full) - len(first)]
-        type = {"f32": "tf32"}.get(_FILE_TYPES.get(t["dtype"]), _FILE_TYPES.get(t["dtype"]))
-        whole = full.endswith(first) and all(name + other in tensors.tensors for other in others)
-        if not whole or type in (None, "u8") or len(t["shape"]) != 2 or not any(fnmatch.fnmatchcase(name, p) for p in match):
-            continue
-        m, columns = t["shape"]
-        shape = [int(x) for x in _any_array(tensors, f"{name}.shape")] if form == "bitmask" else \
-            [m, 2 * columns if form == "cutlass" else columns]
-        yield name, (type, shape)
 
 
 def load_into(model, source):
@@ -566,13 +431,12 @@ def main(arguments=None):
     one.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     two = commands.add_parser("export", help="packed safetensors to the forms of others")
     two.add_argument("source"), two.add_argument("out")
-    two.add_argument("--form", default="dense", help=", ".join(_FORMS))
+    two.add_argument("--form", default="dense", help=", ".join(FORMS))
     three = commands.add_parser("import", help="weights that are sparse already, in the forms of others, to packed ones")
     three.add_argument("source"), three.add_argument("out")
-    three.add_argument("--form", default="bitmask", help=", ".join(_IMPORTED))
+    three.add_argument("--form", default="bitmask", help=", ".join(FORMS))
     three.add_argument("--match", action="append", help="names of weights, as in a shell; several times")
     args = parser.parse_args(arguments)
-    from .errors import HeddleError
     try:
         if args.command == "export":
             export(args.source, args.out, args.form)
