@@ -189,17 +189,22 @@ static double weight_of(const chooser *c, const sample *x) {
 
 /* What a sample loses by another schedule than its own. The model is no measurement, and a few
  * percent off: common sizes lose at least what a bucket costs, and more; what was measured there,
- * or what no model estimates, is worth more than a bucket. */
+ * or what no model estimates, is worth more than a bucket. Whether CTAs work in pairs is decided by
+ * the power that a long launch draws, which the model does not know. */
 static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
+  enum { STEEP = 4 };
+  const double unpaired = 0.06;
   const sample *x = &c->sample[j];
+  if (candidate == x->wish)
+    return 0;
   double off = c->seconds[candidate][j] / c->seconds[x->wish][j] - 1, weight = weight_of(c, x);
-  double least = x->entry      ? 10 * TOLERANCE
+  double least = x->entry        ? 10 * TOLERANCE
                  : !c->estimates ? 1.5 * TOLERANCE
                  : weight == 1 || x->weight > 0 ? 2 * TOLERANCE
                                  : 0;
-  if (candidate == x->wish)
-    return 0;
-  return weight * (off > TOLERANCE ? 4 * off : off > least ? off : least);
+  if (c->candidate[candidate].cluster != c->candidate[x->wish].cluster)
+    off = fmax(off, 0) + unpaired;
+  return weight * fmax(off > TOLERANCE ? STEEP * off : off, least);
 }
 
 static double loss_of(const chooser *c, int32_t candidate, int32_t from, int32_t n) {

@@ -89,6 +89,19 @@ static void few_columns_and_many_take_different_tiles(void **state) {
   heddle_tuned_free(tuned);
 }
 
+/* By the model alone a pair of CTAs costs clocks; the default takes one where a launch is long
+ * enough to meet the power cap, and so do the buckets of such sizes. */
+static void long_launches_have_pairs(void **state) {
+  (void)state;
+  static const int64_t long_sizes[] = {2048, 4096, 8192};
+  hd_front front = front_of("sm_90a", 13824, 5120, 8192);
+  hd_bucket_plan plan;
+  assert_int_equal(hd_bucket_choose(NULL, &front, NULL, &plan), HEDDLE_OK);
+  for (size_t i = 0; i < HD_COUNT(long_sizes); i++)
+    assert_int_equal(hd_bucket_plan_find(&plan, long_sizes[i])->words.value.cluster, 2);
+  hd_front_free(&front);
+}
+
 /* What was measured at a size is what a launch of that size takes. */
 static void measured_choices_are_kept(void **state) {
   (void)state;
@@ -161,6 +174,7 @@ int main(void) {
       cmocka_unit_test(a_plan_is_printed_as_it_is_read),
       cmocka_unit_test(a_broken_plan_is_refused),
       cmocka_unit_test(few_columns_and_many_take_different_tiles),
+      cmocka_unit_test(long_launches_have_pairs),
       cmocka_unit_test(measured_choices_are_kept),
       cmocka_unit_test(the_order_of_d_keeps_the_tile),
       cmocka_unit_test(the_users_borders_stand),
