@@ -41,7 +41,14 @@ HEDDLE_API void heddle_module_hash(const heddle_module *module, char out[33]);
 /* ---- problems ----
  * D[m, n] = act(alpha * (A[m, k] B[k, n] * scale_a * scale_b) + beta * C[m, n] + bias) */
 
-typedef enum heddle_dim { HEDDLE_DIM_M, HEDDLE_DIM_N, HEDDLE_DIM_K, HEDDLE_DIM_G } heddle_dim;
+/* T: columns of a B that is gathered. */
+typedef enum heddle_dim {
+  HEDDLE_DIM_M,
+  HEDDLE_DIM_N,
+  HEDDLE_DIM_K,
+  HEDDLE_DIM_G,
+  HEDDLE_DIM_T
+} heddle_dim;
 
 /* How a dense matrix is stored. B: k_major is n rows of k elements, mn_major k rows of n. C and D:
  * row_major is m rows of n elements, col_major n rows of m. */
@@ -67,8 +74,8 @@ HEDDLE_API void heddle_problem_set_place(heddle_problem *problem, const char *fi
 /* Over the default schedule: "tile=128x256x64 stages=4". */
 HEDDLE_API void heddle_problem_set_schedule(heddle_problem *problem, const char *schedule);
 
-/* Every size but g is needed, in elements. g makes a batch: so many products of the other sizes, at
- * most 1,048,576. Fixed; or known at launch, which checks that it is at most max
+/* Every size but g and t is needed, in elements. g makes a batch: so many products of the other
+ * sizes, at most 1,048,576. Fixed; or known at launch, which checks that it is at most max
  * (0: no bound) and a multiple of divisible_by (0 or 1: anything). */
 HEDDLE_API void heddle_problem_set_size(heddle_problem *problem, heddle_dim dim, int64_t value);
 HEDDLE_API void heddle_problem_set_dynamic(heddle_problem *problem, heddle_dim dim, int64_t max,
@@ -141,6 +148,11 @@ HEDDLE_API void heddle_problem_set_stride(heddle_problem *problem, heddle_operan
  * argument of the kernel, g + 1 i32 in device memory, which the kernel reads when it runs; columns
  * of no group are not touched. sm_90a; docs/support.md says what is refused. */
 HEDDLE_API void heddle_problem_set_groups(heddle_problem *problem, bool groups);
+/* Of groups, n i32 each in device memory, arguments of the kernel. gather_b: column j of the
+ * products takes column gather_b[j] of B, which has t columns (HEDDLE_DIM_T, needed then); zeros
+ * where the index is none of 0 to t - 1. scatter_d: it goes to column scatter_d[j] of a col_major
+ * D, nowhere where that is none of 0 to n - 1. B's address and pitch are multiples of 16 bytes. */
+HEDDLE_API void heddle_problem_set_indices(heddle_problem *problem, bool gather_b, bool scatter_d);
 
 /* A module of problem level with the problem as its kernel, verified. HEDDLE_INVALID names what is
  * missing or out of range by itself, HEDDLE_UNSUPPORTED what no target has; what must fit together

@@ -26,6 +26,7 @@ static const struct size {
   bool is_needed; /* where the problem does not fix it, it is an argument of every kernel */
 } sizes[] = {{HD_ATTR_M, HD_ARG_M, true},          {HD_ATTR_N, HD_ARG_N, true},
              {HD_ATTR_K, HD_ARG_K, true},          {HD_ATTR_G, HD_ARG_G, false},
+             {HD_ATTR_T, HD_ARG_T, false},
              {HD_ATTR_LDB, HD_ARG_LDB, false},     {HD_ATTR_LDD, HD_ARG_LDD, false},
              {HD_ATTR_LDSA, HD_ARG_LDSA, false},   {HD_ATTR_LDSB, HD_ARG_LDSB, false}};
 
@@ -52,7 +53,8 @@ static const hd_attr_key epilogue[] = {
     HD_ATTR_TYPE,    HD_ATTR_ORDER,   HD_ATTR_ACT,         HD_ATTR_USER,
     HD_ATTR_C,       HD_ATTR_BIAS,    HD_ATTR_ALPHA,       HD_ATTR_BETA,
     HD_ATTR_SCALE_A, HD_ATTR_SCALE_B, HD_ATTR_BIAS_TYPE,   HD_ATTR_C_TYPE,
-    HD_ATTR_C_ORDER, HD_ATTR_BIAS_ALONG, HD_ATTR_SCALE_A_ONE, HD_ATTR_SCALE_B_ONE};
+    HD_ATTR_C_ORDER, HD_ATTR_BIAS_ALONG, HD_ATTR_SCALE_A_ONE, HD_ATTR_SCALE_B_ONE,
+    HD_ATTR_SCATTER_D};
 
 /* An attribute of the epilogue for a person: a word, or that it is there. */
 static const char *word_of(const hd_op *op, hd_attr_key key) {
@@ -94,6 +96,15 @@ static void check_instruction(hd_ck_kernel *k, const hd_op *op, const hd_spec_ro
                       hd_spec_block(row), (long long)block);
 }
 
+/* Of B all copies go by index, or none. */
+static void check_copy(hd_ck_kernel *k, const hd_op *op, const hd_op *buffer) {
+  const hd_op *product = k->program.product.op;
+  if (buffer && hd_op_is(buffer, HD_ATTR_LAYOUT, "rows") &&
+      hd_op_has(op, HD_ATTR_GATHER_B) != hd_op_has(product, HD_ATTR_GATHER_B))
+    differ(k, op, hd_attr_name(HD_ATTR_GATHER_B), word_of(op, HD_ATTR_GATHER_B),
+           word_of(product, HD_ATTR_GATHER_B));
+}
+
 static bool multiplies(hd_op_kind kind) {
   return kind == HD_OP_MMA_SP || kind == HD_OP_MMA_SP_SCALED || kind == HD_OP_WGMMA_SS ||
          kind == HD_OP_WGMMA_RS || kind == HD_OP_TCGEN05_MMA_SP;
@@ -106,6 +117,10 @@ static heddle_status check_op(void *user, hd_op *op) {
     check_store(k, op);
   else if (op->kind == HD_OP_BUFFER)
     check_buffer(k, op);
+  else if (op->kind == HD_OP_COPY_TMA)
+    check_copy(k, op, hd_copy_tma_buffer(op)->op);
+  else if (op->kind == HD_OP_COPY_CP_ASYNC || op->kind == HD_OP_COPY_LD_ST)
+    check_copy(k, op, hd_copy_rows_buffer(op)->op);
   else if (row)
     check_instruction(k, op, row);
   return HEDDLE_OK;

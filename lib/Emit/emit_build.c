@@ -190,6 +190,14 @@ void hd_emit_tie(hd_emitter *e, const char *text, const hd_value *from, const hd
   hd_strbuf_free(&constraints);
 }
 
+LLVMValueRef hd_emit_index(hd_emitter *e, LLVMValueRef at, LLVMValueRef left, int64_t i) {
+  const char *text = hd_arena_printf(&e->arena,
+                                     "{ .reg .pred in;\n\tsetp.gt.s32 in, $2, %lld;\n\t"
+                                     "mov.b32 $0, -1;\n\t@in ld.global.b32 $0, [$1+%lld]; }",
+                                     (long long)i, (long long)(4 * i));
+  return hd_emit_asm(e, e->i32, text, "=&r,l,r", (LLVMValueRef[]){at, left}, 2, HD_ASM_MEMORY);
+}
+
 static LLVMValueRef shfl_in(hd_emitter *e, const char *name, LLVMValueRef value, int32_t which,
                             int32_t last) {
   LLVMValueRef args[] = {hd_emit_i32(e, -1), value, hd_emit_i32(e, which), hd_emit_i32(e, last)};
@@ -206,6 +214,11 @@ LLVMValueRef hd_emit_shfl_up(hd_emitter *e, LLVMValueRef value, int32_t by) {
 
 LLVMValueRef hd_emit_shfl_idx(hd_emitter *e, LLVMValueRef value, int32_t from) {
   return shfl(e, "llvm.nvvm.shfl.sync.idx.i32", value, from);
+}
+
+LLVMValueRef hd_emit_shfl_from(hd_emitter *e, LLVMValueRef value, LLVMValueRef from) {
+  LLVMValueRef args[] = {hd_emit_i32(e, -1), value, from, hd_emit_i32(e, HD_LANES - 1)};
+  return hd_emit_intrinsic(e, "llvm.nvvm.shfl.sync.idx.i32", args, 4);
 }
 
 LLVMValueRef hd_emit_shfl_xor(hd_emitter *e, LLVMValueRef value, int32_t mask) {

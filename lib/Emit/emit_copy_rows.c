@@ -146,17 +146,23 @@ static LLVMValueRef bytes_left(hd_emitter *e, const hd_rows_copy *c) {
   return LLVMBuildTrunc(e->b, left, e->i32, "");
 }
 
-/* Address of (row, byte) of the block in global memory. */
-static LLVMValueRef source_of(hd_emitter *e, const hd_rows_copy *c, LLVMValueRef row,
-                              LLVMValueRef col) {
+/* Address of byte `col` of the block's columns in a row of the matrix. */
+static LLVMValueRef address_of(hd_emitter *e, const hd_rows_copy *c, LLVMValueRef row,
+                               LLVMValueRef col) {
   LLVMValueRef pitch = hd_emit_get1(e, hd_copy_rows_pitch(c->op));
-  LLVMValueRef first = hd_emit_add(e, hd_emit_get1(e, hd_copy_rows_row(c->op)), row);
-  LLVMValueRef at = hd_emit_mul(e, hd_emit_widen(e, first), pitch);
+  LLVMValueRef at = hd_emit_mul(e, hd_emit_widen(e, row), pitch);
   at = hd_emit_add(e, at, hd_emit_get1(e, hd_copy_rows_byte(c->op)));
   at = hd_emit_add(e, at, hd_emit_widen(e, col));
   if (hd_copy_rows_base(c->op))
     at = hd_emit_add(e, at, hd_emit_get1(e, hd_copy_rows_base(c->op)));
   return hd_emit_global_at(e, hd_emit_get1(e, hd_copy_rows_source(c->op)), at);
+}
+
+/* Address of (row, byte) of the block in global memory. */
+static LLVMValueRef source_of(hd_emitter *e, const hd_rows_copy *c, LLVMValueRef row,
+                              LLVMValueRef col) {
+  LLVMValueRef first = hd_emit_add(e, hd_emit_get1(e, hd_copy_rows_row(c->op)), row);
+  return address_of(e, c, first, col);
 }
 
 hd_rows_place hd_emit_place_rows(hd_emitter *e, const hd_rows_copy *c) {
@@ -229,15 +235,54 @@ static LLVMValueRef hide(hd_emitter *e, LLVMValueRef pointer) {
   return hd_emit_asm(e, e->global_ptr, "mov.b64 $0, $1;", "=l,l", &pointer, 1, HD_ASM_PURE);
 }
 
+/* ---- rows by index ---- */
+
+typedef struct row_index {
+  LLVMValueRef at, left, n_rows; /* from chunk 0's row on: the indices, how many; rows that B has */
+  LLVMValueRef of[MOST_POINTERS]; /* of the rows of chunks i, i + 1, …; none: -1 */
+} row_index;
+
+static heddle_status open_index(hd_emitter *e, const hd_rows_copy *c, row_index *index) {
+  LLVMValueRef at;
+  if (!hd_op_has(c->op, HD_ATTR_GATHER_B))
+    return HEDDLE_OK;
+  if (c->order != HD_CHUNKS_DOWN)
+    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, c->op->loc, "emit.copy",
+                    "gather_b of rows of %lld chunks by %lld threads; legal: a multiple of them",
+                    (long long)c->per_row, (long long)c->threads);
+  HD_TRY(hd_emit_arg(e, c->op, HD_ARG_GATHER_B, &at));
+  LLVMValueRef first = hd_emit_add(e, hd_emit_get1(e, hd_copy_rows_row(c->op)), c->row[0]);
+  index->at = hd_emit_global_at(e, at, hd_emit_muli(e, hd_emit_widen(e, first), 4));
+  index->left = hd_emit_sub(e, hd_emit_get1(e, hd_copy_rows_rows(c->op)), first);
+  return hd_emit_size(e, c->op, HD_ARG_T, HD_ATTR_T, &index->n_rows);
+}
+
+/* A row that the matrix has not arrives as zeros, and no address is made of its index. Loads of as
+ * many indices as there are registers for are in flight together. */
+static void take_row(hd_emitter *e, const hd_rows_copy *c, int64_t i, row_index *index,
+                     hd_chunk *chunk) {
+  for (int64_t j = i; i % MOST_POINTERS == 0 && j < i + MOST_POINTERS && j < c->n_mine; j++)
+    index->of[j - i] = hd_emit_index(e, index->at, index->left, j * c->row_step);
+  LLVMValueRef zero = hd_emit_i32(e, 0), row = index->of[i % MOST_POINTERS];
+  LLVMValueRef exists = LLVMBuildICmp(e->b, LLVMIntULT, row, index->n_rows, "");
+  row = hd_emit_select(e, exists, row, zero);
+  chunk->src = address_of(e, c, row, col_of(e, c, i));
+  chunk->size = hd_emit_select(e, exists, chunk->size, zero);
+}
+
 heddle_status hd_emit_op_copy_cp_async(hd_emitter *e, const hd_op *op) {
   hd_rows_copy copy;
+  row_index index = {0};
   HD_TRY(hd_emit_plan_rows(e, op, &copy));
+  HD_TRY(open_index(e, &copy, &index));
   hd_rows_place place = hd_emit_place_rows(e, &copy);
   if (copy.n_mine > MOST_POINTERS)
     place.source = hide(e, place.source);
   hd_chunk chunk = {0};
   for (int64_t i = 0; i < copy.n_mine; i++) {
     chunk = hd_emit_chunk(e, &copy, &place, i, i ? &chunk : NULL);
+    if (index.at)
+      take_row(e, &copy, i, &index, &chunk);
     copy_async(e, &chunk, copy.vec);
   }
   return HEDDLE_OK;

@@ -15,9 +15,27 @@ hd_place hd_emit_place(hd_emitter *e, const hd_strip *s, const hd_view *view, in
                        int j) {
   int32_t column = hd_strip_column(s, b, j);
   if (!view->col_major)
-    return (hd_place){h ? view->below : view->base, column * view->bytes};
+    return (hd_place){h ? view->below : view->base, column * view->bytes, NULL};
+  if (s->to) {
+    LLVMValueRef x = hd_emit_addi(e, hd_emit_sub(e, s->col, s->col0), j);
+    hd_place at = hd_emit_in_column(e, s, view->base, hd_emit_scattered(e, s, b, x));
+    at.bytes = 8 * h * view->bytes;
+    return at;
+  }
   LLVMValueRef across = hd_emit_muli(e, view->ld_bytes, column);
-  return (hd_place){hd_emit_global_at(e, view->base, across), 8 * h * view->bytes};
+  return (hd_place){hd_emit_global_at(e, view->base, across), 8 * h * view->bytes, NULL};
+}
+
+LLVMValueRef hd_emit_scattered(hd_emitter *e, const hd_strip *s, int32_t b, LLVMValueRef x) {
+  enum { BLOCK = 8, BLOCKS = HD_LANES / BLOCK };
+  return hd_emit_shfl_from(e, s->to[b / BLOCKS], hd_emit_addi(e, x, b % BLOCKS * BLOCK));
+}
+
+hd_place hd_emit_in_column(hd_emitter *e, const hd_strip *s, LLVMValueRef ptr,
+                           LLVMValueRef column) {
+  LLVMValueRef across = hd_emit_mul(e, hd_emit_widen(e, column), s->d.ld_bytes);
+  return (hd_place){hd_emit_global_at(e, ptr, across), 0,
+                    LLVMBuildICmp(e->b, LLVMIntULT, column, s->n_columns, "")};
 }
 
 /* ---- loads ---- */
@@ -58,12 +76,12 @@ static void load_rows(hd_emitter *e, const hd_strip *s, LLVMValueRef base, heddl
                       bool integer, LLVMValueRef out[2]) {
   int64_t bytes = heddle_elem_get(elem)->container_bits / 8;
   LLVMValueRef first = hd_emit_global_at(e, base, hd_emit_muli(e, hd_emit_widen(e, s->row), bytes));
-  hd_place second = {first, 8 * bytes};
+  hd_place second = {first, 8 * bytes, NULL};
   if (s->pair) { /* all of up's behind all of the gate's */
     LLVMValueRef half = hd_emit_muli(e, hd_emit_widen(e, s->m), bytes);
-    second = (hd_place){hd_emit_global_at(e, first, half), 0};
+    second = (hd_place){hd_emit_global_at(e, first, half), 0, NULL};
   }
-  out[0] = load_element(e, (hd_place){first, 0}, elem, integer, s->row_ok[0]);
+  out[0] = load_element(e, (hd_place){first, 0, NULL}, elem, integer, s->row_ok[0]);
   out[1] = load_element(e, second, elem, integer, s->row_ok[1]);
 }
 
@@ -109,7 +127,8 @@ static void load_pair(hd_emitter *e, const hd_along *v, bool integer, int32_t co
   }
   for (int j = 0; j < 2; j++)
     out[j] =
-        load_element(e, (hd_place){v->at, (column + j) * v->bytes}, v->elem, integer, inside[j]);
+        load_element(e, (hd_place){v->at, (column + j) * v->bytes, NULL}, v->elem, integer,
+                     inside[j]);
 }
 
 enum { WIDE = 16 };
@@ -142,7 +161,7 @@ static void load_run(hd_emitter *e, const hd_strip *s, hd_place at, heddle_elem 
   int32_t n = bytes < WIDE ? bytes / 4 : WIDE / 4, each = 32 / bits;
   for (int32_t from = 0; from < bytes; from += 4 * n) {
     LLVMValueRef words[WIDE / 4];
-    load_words(e, (hd_place){at.ptr, at.bytes + from}, n, inside, words);
+    load_words(e, (hd_place){at.ptr, at.bytes + from, NULL}, n, inside, words);
     for (int32_t i = 0; i < n * each; i++) {
       LLVMValueRef x = LLVMBuildLShr(e->b, words[i / each], hd_emit_i32(e, i % each * bits), "");
       x = bits == 32 ? x : LLVMBuildTrunc(e->b, x, bits_type(e, bits / 8), "");
@@ -159,7 +178,7 @@ static void read_along(hd_emitter *e, const hd_strip *s, const hd_along *v, bool
     inside[j] = checked ? hd_emit_lt(e, hd_emit_addi(e, s->col, column + j), s->n)
                         : LLVMConstInt(e->i1, 1, false);
   if (s->run > 2)
-    load_run(e, s, (hd_place){v->at, column * v->bytes}, v->elem, integer, inside[0], out);
+    load_run(e, s, (hd_place){v->at, column * v->bytes, NULL}, v->elem, integer, inside[0], out);
   else
     load_pair(e, v, integer, column, inside, out);
 }
@@ -264,7 +283,7 @@ static hd_view make_view(hd_emitter *e, const hd_strip *s, LLVMValueRef base, LL
   LLVMValueRef at[2];
   for (int lane = 0; lane < 2; lane++) {
     LLVMValueRef row = hd_emit_widen(e, lane ? s->row : s->row0);
-    LLVMValueRef col = hd_emit_widen(e, lane ? s->col : s->col0);
+    LLVMValueRef col = s->to ? hd_emit_i64(e, 0) : hd_emit_widen(e, lane ? s->col : s->col0);
     LLVMValueRef across = hd_emit_mul(e, col_major ? col : row, v.ld_bytes);
     LLVMValueRef along = hd_emit_muli(e, col_major ? row : col, v.bytes);
     at[lane] = hd_emit_global_at(e, base, hd_emit_add(e, across, along));
@@ -273,6 +292,23 @@ static hd_view make_view(hd_emitter *e, const hd_strip *s, LLVMValueRef base, LL
   v.base = at[1];
   v.below = col_major ? NULL : hd_emit_global_at(e, v.base, hd_emit_muli(e, v.ld_bytes, 8));
   return v;
+}
+
+/* A load of 32 columns each: all are in flight together, and behind the main loop. */
+static heddle_status open_scatter(hd_emitter *e, hd_strip *s) {
+  enum { BLOCK = 8 };
+  LLVMValueRef at;
+  if (!hd_op_has(s->op, HD_ATTR_SCATTER_D))
+    return HEDDLE_OK;
+  HD_TRY(hd_emit_arg(e, s->op, HD_ARG_SCATTER_D, &at));
+  HD_TRY(hd_emit_size(e, s->op, HD_ARG_N, HD_ATTR_N, &s->n_columns));
+  int32_t n = (s->n_blocks * BLOCK + HD_LANES - 1) / HD_LANES;
+  s->to = HD_NEW_ARRAY(&e->arena, LLVMValueRef, n);
+  LLVMValueRef first = hd_emit_add(e, s->col0, e->lane), left = hd_emit_sub(e, s->n, first);
+  at = hd_emit_global_at(e, at, hd_emit_muli(e, hd_emit_widen(e, first), 4));
+  for (int32_t i = 0; i < n; i++)
+    s->to[i] = hd_emit_index(e, at, left, i * HD_LANES);
+  return HEDDLE_OK;
 }
 
 static heddle_status open_c(hd_emitter *e, hd_strip *s) {
@@ -302,7 +338,7 @@ static heddle_status open_bias(hd_emitter *e, hd_strip *s) {
 }
 
 static LLVMValueRef load_one(hd_emitter *e, LLVMValueRef at) {
-  return load_element(e, (hd_place){at, 0}, HEDDLE_F32, false, NULL);
+  return load_element(e, (hd_place){at, 0, NULL}, HEDDLE_F32, false, NULL);
 }
 
 static heddle_status open_scales(hd_emitter *e, hd_strip *s) {
@@ -382,6 +418,7 @@ heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s) {
   if (op->kind == HD_OP_STORE_TILE) {
     LLVMValueRef d;
     HD_TRY(hd_emit_matrix(e, op, HD_ARG_D, HD_ARG_STRIDE_D, elem, &d));
+    HD_TRY(open_scatter(e, s));
     s->d = make_view(e, s, d, hd_emit_get1(e, hd_store_tile_ldd(op)), elem,
                      hd_op_is(op, HD_ATTR_ORDER, "col_major"));
   }

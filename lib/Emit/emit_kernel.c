@@ -55,6 +55,16 @@ heddle_status hd_emit_arg(hd_emitter *e, const hd_op *user, hd_arg_kind arg, LLV
   return HEDDLE_OK;
 }
 
+heddle_status hd_emit_size(hd_emitter *e, const hd_op *user, hd_arg_kind arg, hd_attr_key key,
+                           LLVMValueRef *v) {
+  HD_FOR_OPS(op, e->kernel->regions[0])
+    if (op->kind == HD_OP_PRODUCT && hd_op_has(op, key)) {
+      *v = hd_emit_i32(e, hd_op_int(op, key, 0));
+      return HEDDLE_OK;
+    }
+  return hd_emit_arg(e, user, arg, v);
+}
+
 heddle_status hd_emit_matrix(hd_emitter *e, const hd_op *user, hd_arg_kind arg, hd_arg_kind stride,
                              heddle_elem elem, LLVMValueRef *v) {
   const hd_value *g = hd_op_batch(user, HD_AT_store_tile_g), *apart = find_arg(e, stride);

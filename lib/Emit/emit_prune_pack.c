@@ -72,7 +72,7 @@ static LLVMValueRef find_block(hd_emitter *e, const strip *s, LLVMValueRef n_k_b
 
 /* Byte `bytes` of the block, plus what depends on the strip and the lane. */
 static hd_place place(hd_emitter *e, LLVMValueRef block, LLVMValueRef offset, int64_t bytes) {
-  return (hd_place){hd_emit_global_at(e, block, hd_emit_widen(e, offset)), bytes};
+  return (hd_place){hd_emit_global_at(e, block, hd_emit_widen(e, offset)), bytes, NULL};
 }
 
 /* ORDER hd_value_offset: chunk q of rows g and g + 8 of the strip. */

@@ -134,8 +134,13 @@ LLVMValueRef hd_emit_read_late(hd_emitter *e, LLVMValueRef value, LLVMValueRef w
  * it. */
 void hd_emit_tie(hd_emitter *e, const char *text, const hd_value *from, const hd_value *to);
 LLVMValueRef hd_emit_bitcast(hd_emitter *e, LLVMValueRef value, LLVMTypeRef type);
-/* shfl.sync of an i32 in all lanes: from lane `from`, or (xor) from lane ^ mask. */
+/* The i-th i32 in global memory from `at` on where there are more than i (`left`), -1 elsewhere: an
+ * index, or none. */
+LLVMValueRef hd_emit_index(hd_emitter *e, LLVMValueRef at, LLVMValueRef left, int64_t i);
+/* shfl.sync of an i32 in all lanes: from lane `from` (a value: each lane its own), or (xor) from
+ * lane ^ mask. */
 LLVMValueRef hd_emit_shfl_idx(hd_emitter *e, LLVMValueRef value, int32_t from);
+LLVMValueRef hd_emit_shfl_from(hd_emitter *e, LLVMValueRef value, LLVMValueRef from);
 LLVMValueRef hd_emit_shfl_xor(hd_emitter *e, LLVMValueRef value, int32_t mask);
 /* From `by` lanes below; the lowest lanes keep their own. */
 LLVMValueRef hd_emit_shfl_up(hd_emitter *e, LLVMValueRef value, int32_t by);
@@ -161,6 +166,9 @@ heddle_status hd_emit_region(hd_emitter *e, const hd_region *region);
 heddle_status hd_emit_one_kernel(hd_emitter *e, const hd_op *kernel);
 /* A parameter of the kernel; INVALID when it has none. */
 heddle_status hd_emit_arg(hd_emitter *e, const hd_op *user, hd_arg_kind arg, LLVMValueRef *v);
+/* A size: what `product` fixes as `key`, else that argument. */
+heddle_status hd_emit_size(hd_emitter *e, const hd_op *user, hd_arg_kind arg, hd_attr_key key,
+                           LLVMValueRef *v);
 /* The pointer argument, elements of which a store.tile or stage.tile reads or writes; of a batch,
  * whose matrices are `stride` apart, where its matrix begins. */
 heddle_status hd_emit_matrix(hd_emitter *e, const hd_op *user, hd_arg_kind arg, hd_arg_kind stride,

@@ -65,10 +65,13 @@ void hd_emit_finish_all(hd_emitter *e, const hd_strip *s, int32_t first, int32_t
 /* A user's function may load: it is called for elements that exist, and for no others. */
 static void store_user_element(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b,
                                int h, int j) {
+  hd_place at = {0};
+  if (s->to) /* lanes trade indices: all of them */
+    at = hd_emit_place(e, s, &s->d, b, h, j);
   LLVMBasicBlockRef join = hd_emit_if(e, hd_emit_inside(e, s, b, h, j), "element");
   LLVMValueRef x = hd_emit_finish(e, s, in, b, h, j);
   LLVMValueRef bits = hd_emit_unpack(e, s->d.elem, hd_emit_pack(e, s->d.elem, x, x), 0);
-  hd_emit_put_words(e, hd_emit_place(e, s, &s->d, b, h, j), &bits, 1);
+  hd_emit_put_words(e, s->to ? at : hd_emit_place(e, s, &s->d, b, h, j), &bits, 1);
   hd_emit_endif(e, join);
 }
 
@@ -102,7 +105,7 @@ static hd_place from_quarter(hd_emitter *e, const hd_strip *s, hd_place at, int6
   LLVMValueRef q = hd_emit_remi(e, e->lane, 4);
   LLVMValueRef shift = hd_emit_widen(e, hd_emit_muli(e, q, bytes - 2 * s->d.bytes));
   hd_emit_return_from_entry(e, here);
-  return (hd_place){hd_emit_global_at(e, at.ptr, shift), at.bytes};
+  return (hd_place){hd_emit_global_at(e, at.ptr, shift), at.bytes, NULL};
 }
 
 /* 16-bit types, 4 blocks: after the transpose lane q holds all 8 columns of block b + q. */
@@ -157,7 +160,7 @@ static void rows_quad_32(hd_emitter *e, const hd_strip *s, int32_t b, const hd_p
     LLVMValueRef w[4] = {first[0], first[1], second[0], second[1]};
     hd_emit_trade_pairs(e, w);
     hd_place at = hd_emit_place(e, s, &s->d, b, h, 0);
-    hd_emit_put_words(e, (hd_place){hd_emit_global_at(e, at.ptr, shift), at.bytes}, w, 4);
+    hd_emit_put_words(e, (hd_place){hd_emit_global_at(e, at.ptr, shift), at.bytes, NULL}, w, 4);
   }
 }
 
@@ -179,10 +182,14 @@ static void rows_permuted(hd_emitter *e, const hd_strip *s, int32_t b, const hd_
 static hd_place column_of_lane(hd_emitter *e, const hd_strip *s, int32_t b, LLVMValueRef across,
                                LLVMValueRef along) {
   LLVMValueRef column = hd_emit_add(e, hd_emit_divi(e, e->lane, 4), across);
+  if (s->to)
+    return hd_emit_in_column(e, s, hd_emit_global_at(e, s->d.origin, hd_emit_widen(e, along)),
+                             hd_emit_scattered(e, s, b, column));
   LLVMValueRef bytes = hd_emit_mul(e, hd_emit_widen(e, column), s->d.ld_bytes);
   LLVMValueRef first =
       hd_emit_global_at(e, s->d.origin, hd_emit_add(e, bytes, hd_emit_widen(e, along)));
-  return (hd_place){hd_emit_global_at(e, first, hd_emit_muli(e, s->d.ld_bytes, BLOCK * b)), 0};
+  LLVMValueRef before = hd_emit_muli(e, s->d.ld_bytes, BLOCK * b);
+  return (hd_place){hd_emit_global_at(e, first, before), 0, NULL};
 }
 
 static void cols_direct_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
@@ -190,7 +197,7 @@ static void cols_direct_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd
   hd_place at = column_of_lane(e, s, b, hd_emit_i32(e, 0), along);
   for (int h = 0; h < s->halves; h++) {
     LLVMValueRef w = hd_emit_movmatrix(e, pair[h].v[0]);
-    hd_emit_put_words(e, (hd_place){at.ptr, h * WIDE}, &w, 1);
+    hd_emit_put_words(e, (hd_place){at.ptr, h * WIDE, at.where}, &w, 1);
   }
 }
 

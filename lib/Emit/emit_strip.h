@@ -44,6 +44,9 @@ typedef struct hd_strip {
   LLVMValueRef row_ok[2];   /* row + 8h < m */
   LLVMValueRef
       cols_left[2]; /* of row h from this lane's first column on; 0 when the row is outside */
+  /* Columns that go to others of D: register i of lane l has that of column 32 i + l. NULL: all
+   * stay. With it `d` begins at column 0. */
+  LLVMValueRef *to, n_columns; /* of D */
   hd_view d, c;
   bool integer; /* the whole epilogue is in i32 */
   bool pair;
@@ -105,13 +108,19 @@ static inline int32_t hd_strip_column(const hd_strip *s, int32_t b, int j) {
 }
 /* Element (h, j) of block b lies inside m x n (i1). */
 LLVMValueRef hd_emit_inside(hd_emitter *e, const hd_strip *s, int32_t b, int h, int j);
-/* Its address in a view: a pointer, and bytes beyond it that go into the instruction. */
+/* Its address in a view: a pointer, and bytes beyond it that go into the instruction; of a store,
+ * where there is one (i1; NULL: everywhere). */
 typedef struct hd_place {
   LLVMValueRef ptr;
   int64_t bytes;
+  LLVMValueRef where;
 } hd_place;
 hd_place hd_emit_place(hd_emitter *e, const hd_strip *s, const hd_view *view, int32_t b, int h,
                        int j);
+/* Where column `x` (each lane its own, of 8 from block b on) goes: a column of D, or none of it. */
+LLVMValueRef hd_emit_scattered(hd_emitter *e, const hd_strip *s, int32_t b, LLVMValueRef x);
+/* The place in that column of what stands at `ptr` in column 0. */
+hd_place hd_emit_in_column(hd_emitter *e, const hd_strip *s, LLVMValueRef ptr, LLVMValueRef column);
 
 /* --- emit_store.c --- */
 /* Everything of a store.tile or stage.tile but where it goes. */

@@ -20,7 +20,7 @@ struct heddle_problem {
   bool lost; /* memory ran out while it was described */
   const char *name, *target, *schedule, *act, *user, *kind;
   hd_loc place;
-  size size[4]; /* by heddle_dim */
+  size size[HEDDLE_DIM_T + 1]; /* by heddle_dim */
   struct {
     bool given;
     int64_t stride;
@@ -28,7 +28,7 @@ struct heddle_problem {
   bool no_operand; /* a stride is given of what is none */
   size no_size; /* of what is none */
   dense a, b, c, d;
-  bool has_acc, has_bias, alpha, beta, dependent, weights_ready, groups;
+  bool has_acc, has_bias, alpha, beta, dependent, weights_ready, groups, gather, scatter;
   heddle_elem acc, bias;
   heddle_dim bias_along;
   heddle_scale scale_a, scale_b;
@@ -74,7 +74,7 @@ void heddle_problem_set_schedule(heddle_problem *problem, const char *schedule) 
 
 /* What is no heddle_dim has a size, too: heddle_problem_build refuses it. */
 static size *size_at(heddle_problem *problem, heddle_dim dim) {
-  return (unsigned)dim <= HEDDLE_DIM_G ? &problem->size[dim] : &problem->no_size;
+  return (unsigned)dim <= HEDDLE_DIM_T ? &problem->size[dim] : &problem->no_size;
 }
 
 void heddle_problem_set_size(heddle_problem *problem, heddle_dim dim, int64_t value) {
@@ -161,6 +161,11 @@ void heddle_problem_set_dependent(heddle_problem *problem, bool dependent, bool 
 
 void heddle_problem_set_groups(heddle_problem *problem, bool groups) { problem->groups = groups; }
 
+void heddle_problem_set_indices(heddle_problem *problem, bool gather_b, bool scatter_d) {
+  problem->gather = gather_b;
+  problem->scatter = scatter_d;
+}
+
 void heddle_problem_set_stride(heddle_problem *problem, heddle_operand operand, int64_t stride) {
   problem->no_operand |= (unsigned)operand > HEDDLE_OPERAND_SCALE_B;
   if ((unsigned)operand > HEDDLE_OPERAND_SCALE_B)
@@ -176,7 +181,7 @@ typedef struct building {
   const heddle_problem *p;
   hd_module *m;
   hd_builder b;
-  hd_value *size[4];
+  hd_value *size[HEDDLE_DIM_T + 1];
 } building;
 
 #define REFUSE(rule, ...) return hd_error(ctx, HEDDLE_INVALID, p->place, rule, __VA_ARGS__)
@@ -190,6 +195,7 @@ static heddle_status check_complete(heddle_context *ctx, const heddle_problem *p
                 {p->size[HEDDLE_DIM_M].given, "size m"},
                 {p->size[HEDDLE_DIM_N].given, "size n"},
                 {p->size[HEDDLE_DIM_K].given, "size k"},
+                {p->size[HEDDLE_DIM_T].given || !p->gather, "size t of gather_b"},
                 {p->a.given, "type of A"},
                 {p->b.given, "type of B"},
                 {p->d.given, "type of D"}};
@@ -243,7 +249,7 @@ static heddle_status check_enumerators(heddle_context *ctx, const heddle_problem
 static heddle_status check_given(heddle_context *ctx, const heddle_problem *p) {
   if (p->no_size.given)
     REFUSE("problem.dim", "a size is given of what is no dimension; legal: 0 to %d of heddle_dim",
-           HEDDLE_DIM_G);
+           HEDDLE_DIM_T);
   if (p->no_operand)
     REFUSE("problem.operand",
            "a stride is given of what is no operand; legal: 0 to %d of heddle_operand",
@@ -273,10 +279,10 @@ static void build_kernel(building *g) {
 }
 
 static void build_sizes(building *g) {
-  static const char *const names[] = {"m", "n", "k", "g"};
-  for (int i = 0; i < 4; i++) {
+  static const char *const names[] = {"m", "n", "k", "g", "t"};
+  for (size_t i = 0; i < HD_COUNT(names); i++) {
     const size *s = &g->p->size[i];
-    if (!s->given) /* g: no batch */
+    if (!s->given) /* g: no batch; t: no gather_b */
       continue;
     hd_op *op = hd_build_op(&g->b, HD_OP_SIZE, HD_I32, 0);
     hd_op_set_str(g->m, op, HD_ATTR_DIM, names[i]);
@@ -312,9 +318,10 @@ static hd_value *build_sparse(building *g) {
   return named(op, "a");
 }
 
-static hd_value *build_dense(building *g, const dense *d, const char *operand, heddle_dim rows) {
+static hd_value *build_dense(building *g, const dense *d, const char *operand, heddle_dim rows,
+                             heddle_dim columns) {
   hd_op *op = hd_build_op(&g->b, HD_OP_DENSE, hd_type_matrix(d->type), 2, g->size[rows],
-                          g->size[HEDDLE_DIM_N]);
+                          g->size[columns]);
   hd_op_set_elem(g->m, op, HD_ATTR_TYPE, d->type);
   hd_op_set_str(g->m, op, HD_ATTR_OPERAND, operand);
   hd_op_set_str(g->m, op, HD_ATTR_ORDER, order_word(d->order));
@@ -394,11 +401,12 @@ static void build_store(building *g, hd_value *y) {
   set_stride(g, op, HEDDLE_OPERAND_D);
 }
 
-static void build_offsets(building *g) {
-  hd_op *op = hd_build_op(&g->b, HD_OP_VECTOR, hd_type_matrix(HEDDLE_S32), 0);
+/* length NULL: of the offsets. */
+static void build_index(building *g, const char *operand, hd_value *length) {
+  hd_op *op = hd_build_op(&g->b, HD_OP_VECTOR, hd_type_matrix(HEDDLE_S32), length != NULL, length);
   hd_op_set_elem(g->m, op, HD_ATTR_TYPE, HEDDLE_S32);
-  hd_op_set_str(g->m, op, HD_ATTR_OPERAND, "offsets");
-  named(op, "offsets");
+  hd_op_set_str(g->m, op, HD_ATTR_OPERAND, operand);
+  named(op, operand);
 }
 
 static void build_all(building *g) {
@@ -407,16 +415,21 @@ static void build_all(building *g) {
   build_kernel(g);
   build_sizes(g);
   hd_value *a = build_sparse(g);
-  hd_value *b = build_dense(g, &p->b, "b", HEDDLE_DIM_K);
+  hd_value *b = build_dense(g, &p->b, "b", HEDDLE_DIM_K,
+                            p->gather ? HEDDLE_DIM_T : HEDDLE_DIM_N);
   hd_value *in[4];
-  in[0] = p->c.given ? build_dense(g, &p->c, "c", HEDDLE_DIM_M) : NULL;
+  in[0] = p->c.given ? build_dense(g, &p->c, "c", HEDDLE_DIM_M, HEDDLE_DIM_N) : NULL;
   in[1] = p->has_bias ? build_vector(g, HEDDLE_OPERAND_BIAS, "bias", p->bias,
                                      g->size[p->bias_along])
                       : NULL;
   in[2] = build_scale(g, HEDDLE_OPERAND_SCALE_A, "scale_a", p->scale_a, HEDDLE_DIM_M);
   in[3] = build_scale(g, HEDDLE_OPERAND_SCALE_B, "scale_b", p->scale_b, HEDDLE_DIM_N);
   if (p->groups)
-    build_offsets(g);
+    build_index(g, "offsets", NULL);
+  if (p->gather)
+    build_index(g, "gather_b", g->size[HEDDLE_DIM_N]);
+  if (p->scatter)
+    build_index(g, "scatter_d", g->size[HEDDLE_DIM_N]);
   hd_value *scale_a = build_block_scale(g, 0), *scale_b = build_block_scale(g, 1);
   hd_op *matmul = hd_build_op(&g->b, HD_OP_MATMUL, hd_type_matrix(acc), 4, a, b, scale_a, scale_b);
   hd_op_set_elem(g->m, matmul, HD_ATTR_ACC, acc);

@@ -12,10 +12,10 @@ static const struct word_rule {
   hd_op_kind op;
   const char *words;
 } word_rules[] = {
-    {HD_ATTR_DIM, HD_N_OPS, "m n k g"},
+    {HD_ATTR_DIM, HD_N_OPS, "m n k g t"},
     {HD_ATTR_BUCKET, HD_N_OPS, "m n k"},
     {HD_ATTR_OPERAND, HD_OP_DENSE, "b c"},
-    {HD_ATTR_OPERAND, HD_OP_VECTOR, "bias scale_a scale_b offsets"},
+    {HD_ATTR_OPERAND, HD_OP_VECTOR, "bias scale_a scale_b offsets gather_b scatter_d"},
     {HD_ATTR_OPERAND, HD_OP_BLOCK_SCALE, "a b"},
     {HD_ATTR_OPERAND, HD_OP_LOAD_SCALE, "scale_a scale_b"},
     {HD_ATTR_ORDER, HD_OP_DENSE, "k_major mn_major row_major col_major"},

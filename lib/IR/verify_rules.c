@@ -147,6 +147,13 @@ static void check_vector(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.vector",
                    "offsets of groups with a length, or of another type than s32; nearest: vector "
                    "{type = s32, operand = offsets}");
+  bool index = hd_op_is(op, HD_ATTR_OPERAND, "gather_b") ||
+               hd_op_is(op, HD_ATTR_OPERAND, "scatter_d");
+  if (index && (!op->n_operands || hd_op_elem(op, HD_ATTR_TYPE) != HEDDLE_S32))
+    hd_verify_fail(v, op, "ir.vector",
+                   "%s without a length, or of another type than s32; nearest: vector %%n "
+                   "{type = s32, operand = %s}",
+                   hd_op_str(op, HD_ATTR_OPERAND), hd_op_str(op, HD_ATTR_OPERAND));
   if (op->n_operands == 0 && hd_op_is(op, HD_ATTR_OPERAND, "bias"))
     hd_verify_fail(v, op, "ir.vector", "only a scale may lack its length; nearest: vector %%m");
 }

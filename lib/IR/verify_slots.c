@@ -351,6 +351,9 @@ static void check_copy_rows(hd_verifier *v, const hd_op *op) {
   int64_t row_bytes = hd_op_int(op, HD_ATTR_ROW_BYTES, 0), vec = hd_op_int(op, HD_ATTR_VEC, 0);
   if (op->kind == HD_OP_COPY_CP_ASYNC && vec < 4)
     hd_verify_fail(v, op, "ir.vec", "vec = %lld; legal: 4, 8, 16", (long long)vec);
+  if (hd_op_has(op, HD_ATTR_GATHER_B) && !hd_op_is(buffer, HD_ATTR_LAYOUT, "rows"))
+    hd_verify_fail(v, op, "ir.slot", "gather_b into \"%s\"; legal: rows of B",
+                   hd_op_str(buffer, HD_ATTR_NAME));
   if (row_bytes % vec || offset % vec)
     hd_verify_fail(v, op, "ir.align",
                    "row_bytes = %lld, offset = %lld; legal: multiples of vec = %lld",

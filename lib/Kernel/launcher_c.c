@@ -182,6 +182,10 @@ static void add_problem(hd_strbuf *out, const launcher *l) {
     hd_strbuf_add(out,
                   " * g products: matrix i of an operand lies i strides behind the first\n"
                   " * (stride_a: bytes, else elements; 0: one that all share)\n");
+  if (hd_manifest_arg(m, HD_ARG_GATHER_B))
+    hd_strbuf_add(out, " * gather_b: column j of b is its column gather_b[j], of t\n");
+  if (hd_manifest_arg(m, HD_ARG_SCATTER_D))
+    hd_strbuf_add(out, " * scatter_d: column j of d is its column scatter_d[j]\n");
   hd_strbuf_add(out, " *\n");
   hd_strbuf_add(out, " * Sizes and strides are in elements; pointers are device addresses. */\n");
 }

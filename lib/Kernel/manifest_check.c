@@ -142,6 +142,13 @@ static heddle_status check_groups(heddle_context *ctx, const hd_manifest *manife
   if (!hd_manifest_arg(manifest, HD_ARG_G) || !hd_manifest_arg(manifest, HD_ARG_STRIDE_A))
     return refuse(ctx, "manifest.groups",
                   "argument offsets: got one without g or stride_a; legal: all three");
+  if (!hd_manifest_arg(manifest, HD_ARG_GATHER_B) != !hd_manifest_arg(manifest, HD_ARG_T))
+    return refuse(ctx, "manifest.groups",
+                  "argument gather_b or t: got one of them; legal: both, or neither");
+  if (hd_manifest_arg(manifest, HD_ARG_SCATTER_D) &&
+      (!manifest->d_col_major || hd_manifest_arg(manifest, HD_ARG_C)))
+    return refuse(ctx, "manifest.groups",
+                  "argument scatter_d: got a row_major D, or c; legal: a col_major D without c");
   for (int i = 0; i < manifest->n_variants; i++)
     if (!manifest->variant[i].persistent || manifest->variant[i].stream_granule ||
         manifest->variant[i].split_k > 1)
@@ -159,6 +166,11 @@ static heddle_status check_batch(heddle_context *ctx, const hd_manifest *manifes
   bool is_batch = hd_manifest_arg(manifest, HD_ARG_G) != NULL;
   if (hd_manifest_is_grouped(manifest))
     return check_groups(ctx, manifest);
+  static const hd_arg_kind of_groups[] = {HD_ARG_GATHER_B, HD_ARG_SCATTER_D, HD_ARG_T};
+  for (size_t i = 0; i < HD_COUNT(of_groups); i++)
+    if (hd_manifest_arg(manifest, of_groups[i]))
+      return refuse(ctx, "manifest.groups", "argument %s: got one without offsets; legal: both",
+                    hd_arg_name(of_groups[i]));
   for (hd_arg_kind kind = HD_ARG_STRIDE_A; kind <= HD_ARG_STRIDE_SCALE_B; kind++) {
     bool there = hd_manifest_arg(manifest, kind) != NULL;
     if ((there && !is_batch) || (!there && is_batch && kind == HD_ARG_STRIDE_D))

@@ -197,6 +197,38 @@ static void place_fill(hd_ring *r, const hd_region *body, bool is_ahead, int64_t
   hd_op_set_int(r->module, expect, HD_ATTR_BYTES, bytes);
 }
 
+/* Each thread tells of what it has written to a slot. */
+static void arrive(hd_ring *r, hd_builder *b, hd_value *cursor) {
+  hd_op *op = hd_build_on(b, HD_OP_BARRIER_ARRIVE, r->full, cursor);
+  hd_op_set_str(r->module, op, HD_ATTR_SCOPE, "thread");
+}
+
+/* Where `x > y`: all groups but the `pending` newest have landed, which is told of. */
+static void arrive_where(hd_ring *r, hd_builder *b, hd_value *x, hd_value *y, int64_t pending,
+                         hd_value *cursor) {
+  hd_op *where = hd_build_if(b, hd_build_cmp(b, "gt", x, y), NULL, 0);
+  hd_builder then = hd_builder_at_end(r->module, where->regions[0]);
+  hd_builder otherwise = hd_builder_at_end(r->module, where->regions[1]);
+  hd_op *wait = hd_build_op(&then, HD_OP_CP_ASYNC_WAIT, (hd_type){0}, 0);
+  hd_op_set_int(r->module, wait, HD_ATTR_PENDING, pending);
+  arrive(r, &then, cursor);
+  hd_build_yield(&then, NULL, 0);
+  hd_build_yield(&otherwise, NULL, 0);
+}
+
+/* Copies by cp.async are on their way while those of the next slot are issued: a slot is told of an
+ * iteration later, a tile's last one behind the loop. */
+static void arrive_later(hd_ring *r, hd_builder *b, hd_op *loop, hd_value *cursor) {
+  hd_region *body = loop->regions[0];
+  hd_build_op(b, HD_OP_CP_ASYNC_COMMIT, (hd_type){0}, 0);
+  hd_value *before = hd_carry(r->module, loop, hd_for_carried(loop)[cursor->index - 1]);
+  hd_op_add_operand(r->module, body->last, cursor);
+  arrive_where(r, b, body->args[0], hd_for_lo(loop), 1, before);
+  hd_builder behind = hd_builder_after(r->module, loop);
+  arrive_where(r, &behind, hd_for_hi(loop), hd_for_lo(loop), 0,
+               loop->results[loop->n_results - 1]);
+}
+
 void hd_ring_place_producer(hd_ring *r) {
   hd_op *last = r->copies.op[r->copies.n - 1];
   hd_region *body = hd_loop_of(last)->regions[0];
@@ -212,11 +244,13 @@ void hd_ring_place_producer(hd_ring *r) {
     else
       hd_op_add_operand(r->module, r->copies.op[i], r->full);
   }
-  if (last_generic) {
-    hd_builder after = hd_builder_after(r->module, last_generic);
-    hd_op *arrive = hd_build_on(&after, HD_OP_BARRIER_ARRIVE, r->full, cursor);
-    hd_op_set_str(r->module, arrive, HD_ATTR_SCOPE, "thread");
-  }
+  if (!last_generic)
+    return;
+  hd_builder after = hd_builder_after(r->module, last_generic);
+  if (last_generic->kind == HD_OP_COPY_CP_ASYNC)
+    arrive_later(r, &after, body->parent, cursor);
+  else
+    arrive(r, &after, cursor);
 }
 
 void hd_ring_wait_full(hd_ring *r, hd_op *before, hd_value *cursor) {

@@ -44,6 +44,12 @@ static bool is_store(const hd_op *op) {
          op->kind == HD_OP_PARTIAL_SEND;
 }
 
+/* All its threads bring rows; else one thread issues copies. */
+static bool is_gathering(hd_op *producer) {
+  return hd_find_op(producer->regions[0], HD_OP_COPY_LD_ST) ||
+         hd_find_op(producer->regions[0], HD_OP_COPY_CP_ASYNC);
+}
+
 static bool is_move(const hd_op *op) {
   return op->kind == HD_OP_TCGEN05_ST;
 }
@@ -83,7 +89,7 @@ static void split(hd_module *m, hd_op *kernel, hd_op *consumer) {
   hd_keep_only(producer->regions[0], hd_is_copy);
   hd_walk(producer->regions[0], keep_rolled, NULL);
   hd_keep_only(consumer->regions[0], is_store);
-  bool gathers = hd_find_op(producer->regions[0], HD_OP_COPY_LD_ST) != NULL;
+  bool gathers = is_gathering(producer);
   int64_t warps = hd_op_int(consumer, HD_ATTR_N_WARPS, 0);
   int32_t threads = (int32_t)(32 * (warps + PRODUCER_WARPS));
   hd_op_set_str(m, producer, HD_ATTR_NAME, "producer");
@@ -134,7 +140,7 @@ static void split_tensor(hd_module *m, hd_op *kernel, hd_op *consumer) {
   hd_op *mma = part_of(m, consumer, "mma", is_issued);
   hd_keep_only(consumer->regions[0], is_store);
   hd_op_set_str(m, consumer, HD_ATTR_NAME, "consumer");
-  bool gathers = hd_find_op(producer->regions[0], HD_OP_COPY_LD_ST) != NULL;
+  bool gathers = is_gathering(producer);
   int64_t warps = hd_op_int(consumer, HD_ATTR_N_WARPS, 4);
   int64_t at = set_warps(m, metadata, 0, warps);
   at = set_warps(m, consumer, at, warps);

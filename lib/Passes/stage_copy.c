@@ -234,9 +234,11 @@ static void copy_b_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place,
   hd_value *exist = hd_stage_bytes(b, hd_widen(b, st->arg[t ? HD_ARG_N : HD_ARG_K]), st->p.b.elem);
   hd_value *operands[] = {st->arg[HD_ARG_B],      pitch, st->sb, cursor,
                           t ? k0 : place->b_col0, first, exist,  st->arg[t ? HD_ARG_K : HD_ARG_N]};
-  copy_rows(st, b, async, operands, place->b_base, t ? st->s.tile_k : st->b_n,
-            t ? (int64_t)st->b_n * 2 /* 16-bit types only */ : HD_K_BLOCK_BYTES,
-            hd_b_variant_align(st->variant, st->p.b.elem));
+  hd_op *op = copy_rows(st, b, async, operands, place->b_base, t ? st->s.tile_k : st->b_n,
+                        t ? (int64_t)st->b_n * 2 /* 16-bit types only */ : HD_K_BLOCK_BYTES,
+                        hd_b_variant_align(st->variant, st->p.b.elem));
+  if (st->p.gather)
+    hd_op_set_flag(st->module, op, HD_ATTR_GATHER_B);
 }
 
 /* A by cp.async, a block of the packed order a slab. Slabs past the last are the last again, as in
@@ -286,7 +288,7 @@ void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_v
   if (path == HD_B_TMA)
     copy_b_tma(st, b, place, kg, cursor);
   else
-    copy_b_rows(st, b, place, kg, cursor, path == HD_B_CP_ASYNC);
+    copy_b_rows(st, b, place, kg, cursor, path == HD_B_CP_ASYNC || st->p.gather);
   copy_scale_tiles(st, b, place, 1, kg, cursor);
   if (st->scales[0] && !st->factors[0])
     copy_scale_rows(st, b, place, kg, cursor);

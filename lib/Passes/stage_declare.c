@@ -151,12 +151,12 @@ static void declare_args(hd_stage *st) {
   static const hd_arg_kind runs[][2] = {{HD_ARG_A, HD_ARG_B},
                                         {HD_ARG_D, HD_ARG_D},
                                         {HD_ARG_C, HD_ARG_C},
-                                        {HD_ARG_BIAS, HD_ARG_OFFSETS},
+                                        {HD_ARG_BIAS, HD_ARG_SCATTER_D},
                                         {HD_ARG_WORKSPACE, HD_ARG_WORKSPACE},
                                         {HD_ARG_M, HD_ARG_K},
                                         {HD_ARG_LDB, HD_ARG_LDSB},
                                         {HD_ARG_ALPHA, HD_ARG_BETA},
-                                        {HD_ARG_G, HD_ARG_G},
+                                        {HD_ARG_G, HD_ARG_T},
                                         {HD_ARG_STRIDE_A, HD_ARG_STRIDE_SCALE_B}};
   for (size_t i = 0; i < HD_COUNT(runs); i++)
     for (hd_arg_kind arg = runs[i][0]; arg <= runs[i][1]; arg++) {
@@ -320,6 +320,7 @@ static void declare_product(hd_stage *st) {
     hd_arg_kind arg;
   } fixed[] = {{HD_ATTR_M, HD_ARG_M},       {HD_ATTR_N, HD_ARG_N},
                {HD_ATTR_K, HD_ARG_K},       {HD_ATTR_G, HD_ARG_G},
+               {HD_ATTR_T, HD_ARG_T},
                {HD_ATTR_LDB, HD_ARG_LDB},   {HD_ATTR_LDD, HD_ARG_LDD},
                {HD_ATTR_LDSA, HD_ARG_LDSA}, {HD_ATTR_LDSB, HD_ARG_LDSB}};
   hd_op *op = hd_build_op(&st->b, HD_OP_PRODUCT, (hd_type){0}, 0);
@@ -335,6 +336,8 @@ static void declare_product(hd_stage *st) {
   hd_op_set_elem(st->module, op, HD_ATTR_ACC, st->p.acc_elem);
   if (st->p.block)
     hd_op_set_int(st->module, op, HD_ATTR_BLOCK, st->p.block);
+  if (st->p.gather)
+    hd_op_set_flag(st->module, op, HD_ATTR_GATHER_B);
   hd_stage_set_epilogue(st, op);
 }
 

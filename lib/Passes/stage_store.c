@@ -42,7 +42,8 @@ void hd_stage_set_epilogue(hd_stage *st, hd_op *op) {
                {p->scale_a.op != NULL, HD_ATTR_SCALE_A},
                {p->scale_b.op != NULL, HD_ATTR_SCALE_B},
                {p->scale_a.op && p->scale_a.one, HD_ATTR_SCALE_A_ONE},
-               {p->scale_b.op && p->scale_b.one, HD_ATTR_SCALE_B_ONE}};
+               {p->scale_b.op && p->scale_b.one, HD_ATTR_SCALE_B_ONE},
+               {p->scatter != NULL, HD_ATTR_SCATTER_D}};
   for (size_t i = 0; i < HD_COUNT(flags); i++)
     if (flags[i].there)
       hd_op_set_flag(m, op, flags[i].key);

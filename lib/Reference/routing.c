@@ -77,8 +77,12 @@ static void fill_wild(uint64_t *state, int64_t g, int64_t n, int32_t *offsets) {
   }
 }
 
+static uint64_t stream(hd_routing routing, uint64_t seed) {
+  return seed * UINT64_C(0xd1342543de82ef95) + (uint64_t)routing;
+}
+
 void hd_routing_fill(hd_routing routing, uint64_t seed, int64_t g, int64_t n, int32_t *offsets) {
-  uint64_t state = seed * UINT64_C(0xd1342543de82ef95) + (uint64_t)routing;
+  uint64_t state = stream(routing, seed);
   if (routing == HD_ROUTING_RANDOM)
     fill_random(&state, g, n, offsets);
   else if (routing == HD_ROUTING_ZIPF)
@@ -88,6 +92,33 @@ void hd_routing_fill(hd_routing routing, uint64_t seed, int64_t g, int64_t n, in
   else
     for (int64_t i = 0, one = below(&state, g); i <= g; i++)
       offsets[i] = (int32_t)(routing == HD_ROUTING_ONE ? i > one ? n : 0 : n * i / g);
+}
+
+/* One in four becomes none of `n`. */
+static void lose_some(uint64_t *state, int64_t n, int64_t n_indices, int32_t *index) {
+  const int64_t none[] = {INT32_MIN, -1, n, INT32_MAX};
+  for (int64_t i = 0; i < n_indices; i++)
+    if (below(state, 4) == 0)
+      index[i] = (int32_t)none[below(state, 4)];
+}
+
+void hd_routing_gather(hd_routing routing, uint64_t seed, int64_t n, int64_t t, int32_t *index) {
+  uint64_t state = stream(routing, seed) + 1;
+  for (int64_t i = 0; i < n; i++)
+    index[i] = (int32_t)below(&state, t);
+  if (routing == HD_ROUTING_WILD)
+    lose_some(&state, t, n, index);
+}
+
+void hd_routing_scatter(hd_routing routing, uint64_t seed, int64_t n, int32_t *index) {
+  uint64_t state = stream(routing, seed) + 2;
+  for (int64_t i = 0; i < n; i++) {
+    int64_t at = below(&state, i + 1);
+    index[i] = index[at];
+    index[at] = (int32_t)i;
+  }
+  if (routing == HD_ROUTING_WILD)
+    lose_some(&state, n, n, index);
 }
 
 void hd_routing_columns(const int32_t *offsets, int64_t i, int64_t n, int64_t *first,

@@ -25,6 +25,11 @@ heddle_status hd_routing_parse(const char *name, hd_routing *routing);
 /* Offsets of g >= 1 groups of up to n >= 0 columns: g + 1 numbers. */
 void hd_routing_fill(hd_routing routing, uint64_t seed, int64_t g, int64_t n, int32_t *offsets);
 
+/* n >= 0 indices of columns. Of B's t >= 1 any, over and over; of D's n each once. WILD: one in
+ * four is none of them. */
+void hd_routing_gather(hd_routing routing, uint64_t seed, int64_t n, int64_t t, int32_t *index);
+void hd_routing_scatter(hd_routing routing, uint64_t seed, int64_t n, int32_t *index);
+
 /* The columns [*first, *end) of group i, whatever the offsets: inside 0 … n, and behind those of
  * the groups before. */
 void hd_routing_columns(const int32_t *offsets, int64_t i, int64_t n, int64_t *first,

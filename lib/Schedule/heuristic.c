@@ -61,7 +61,7 @@ static void default_wgmma(const hd_problem *p, hd_schedule *s) {
   int64_t tiles = (extent(&p->m) + s->tile_m - 1) / s->tile_m *
                   ((extent(&p->n) + s->tile_n - 1) / s->tile_n) * batch_of(p);
   /* Multicast pays with many tiles (over about four waves of 132 SMs). */
-  s->cluster = s->tile_n == 256 && tiles >= 4 * 132 ? 2 : 1;
+  s->cluster = s->tile_n == 256 && tiles >= 4 * 132 && !p->gather ? 2 : 1;
   s->persistent = 1;
   s->family = HD_FAMILY_WGMMA_SP;
 }
@@ -230,7 +230,8 @@ static bool may_have(const hd_problem *p, int32_t cluster) {
 static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, front *f) {
   static const int32_t splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
   int64_t k_blocks = p->k.value ? ceil_div(p->k.value, hd_k_block_size(p->a_elem)) : USUAL_K_BLOCKS;
-  bool shares = s.tile_n >= LEAST_SHARED_N && s.tile_n % (p->b.transposed ? 128 : 16) == 0;
+  bool shares = !p->gather && s.tile_n >= LEAST_SHARED_N &&
+                s.tile_n % (p->b.transposed ? 128 : 16) == 0;
   if (pick->streams)
     return enter_streams(p, s, shares, f);
   for (s.cluster = 1; s.cluster <= (shares ? 2 : 1); s.cluster++)

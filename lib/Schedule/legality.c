@@ -90,6 +90,11 @@ static heddle_status check_groups(heddle_context *ctx, const hd_problem *p, cons
            "got store=%s with groups, which end anywhere in a tile; legal: direct, quad; nearest: "
            "store=quad",
            hd_key_word(HD_KEY_STORE, s->store));
+  if (p->gather && (s->cluster > 1 || s->stages < HD_GATHER_STAGES))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.groups",
+           "got cluster=%d stages=%d with gather_b, of which a slot is told of while the next one "
+           "fills; legal: cluster=1 and %d stages or more", s->cluster, s->stages,
+           HD_GATHER_STAGES);
   return HEDDLE_OK;
 }
 

@@ -22,10 +22,11 @@ static heddle_status read_size(heddle_context *ctx, hd_op *op, hd_problem *p) {
                   : hd_op_is(op, HD_ATTR_DIM, "n") ? &p->n
                   : hd_op_is(op, HD_ATTR_DIM, "k") ? &p->k
                   : hd_op_is(op, HD_ATTR_DIM, "g") ? &p->g
+                  : hd_op_is(op, HD_ATTR_DIM, "t") ? &p->t
                                                    : NULL;
   if (!slot)
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.dim",
-                    "got dim = %s; legal: m, n, k, g", hd_op_str(op, HD_ATTR_DIM));
+                    "got dim = %s; legal: m, n, k, g, t", hd_op_str(op, HD_ATTR_DIM));
   if (slot->op)
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.dim",
                     "dim = %s is given twice; legal: once", hd_op_str(op, HD_ATTR_DIM));
@@ -47,23 +48,29 @@ static hd_dense *dense_slot(hd_problem *p, const hd_op *op) {
   return NULL;
 }
 
-static heddle_status read_offsets(heddle_context *ctx, hd_op *op, hd_problem *p) {
-  if (p->offsets)
-    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.operand",
-                    "operand = offsets is given twice; legal: once");
-  p->offsets = op;
-  return HEDDLE_OK;
+/* Where the vector of indices stands that the operand names; NULL: it names no such. */
+static hd_op **index_slot(hd_problem *p, const hd_op *op) {
+  return hd_op_is(op, HD_ATTR_OPERAND, "offsets")     ? &p->offsets
+         : hd_op_is(op, HD_ATTR_OPERAND, "gather_b")  ? &p->gather
+         : hd_op_is(op, HD_ATTR_OPERAND, "scatter_d") ? &p->scatter
+                                                      : NULL;
 }
 
 static heddle_status read_dense(heddle_context *ctx, hd_op *op, hd_problem *p) {
   hd_dense *slot = dense_slot(p, op);
-  if (!slot)
+  hd_op **index = index_slot(p, op);
+  if (!slot && !index)
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.operand",
-                    "got operand = %s; legal: b, c, bias, scale_a, scale_b",
+                    "got operand = %s; legal: b, c, bias, scale_a, scale_b, offsets, gather_b, "
+                    "scatter_d",
                     hd_op_str(op, HD_ATTR_OPERAND));
-  if (slot->op)
+  if (index ? *index : slot->op)
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.operand",
                     "operand = %s is given twice; legal: once", hd_op_str(op, HD_ATTR_OPERAND));
+  if (index) {
+    *index = op;
+    return HEDDLE_OK;
+  }
   *slot = (hd_dense){.op = op,
                      .elem = hd_op_elem(op, HD_ATTR_TYPE),
                      .transposed = hd_op_is(op, HD_ATTR_ORDER, "mn_major") ||
@@ -110,8 +117,7 @@ static heddle_status read_op(heddle_context *ctx, hd_op *op, hd_problem *p) {
     return HEDDLE_OK;
   case HD_OP_DENSE:
   case HD_OP_VECTOR:
-    return hd_op_is(op, HD_ATTR_OPERAND, "offsets") ? read_offsets(ctx, op, p)
-                                                    : read_dense(ctx, op, p);
+    return read_dense(ctx, op, p);
   case HD_OP_BLOCK_SCALE:
     return read_blocks(ctx, op, p);
   case HD_OP_MATMUL:
@@ -176,9 +182,11 @@ static heddle_status check_flow(heddle_context *ctx, const hd_problem *p) {
       !defines(hd_matrix_columns(p->sparse), p->k.op))
     return hd_error(ctx, HEDDLE_INVALID, p->sparse->loc, "problem.shape",
                     "sparse of other sizes; legal: (m, k)");
-  if (!defines(hd_matrix_rows(p->b.op), p->k.op) || !defines(hd_matrix_columns(p->b.op), p->n.op))
+  const hd_size *columns = p->gather ? &p->t : &p->n;
+  if (!defines(hd_matrix_rows(p->b.op), p->k.op) ||
+      !defines(hd_matrix_columns(p->b.op), columns->op))
     return hd_error(ctx, HEDDLE_INVALID, p->b.op->loc, "problem.shape",
-                    "B of other sizes; legal: (k, n)");
+                    "B of other sizes; legal: (k, %s)", p->gather ? "t) with gather_b" : "n)");
   if (!defines(hd_matmul_a(p->matmul), p->sparse) || !defines(hd_matmul_b(p->matmul), p->b.op))
     return hd_error(ctx, HEDDLE_INVALID, p->matmul->loc, "problem.shape",
                     "matmul of other operands; legal: (sparse A, dense B)");
@@ -332,7 +340,7 @@ static heddle_status check_pair_rows(heddle_context *ctx, const hd_problem *p) {
 }
 
 heddle_status hd_problem_check_sizes(heddle_context *ctx, hd_problem *p) {
-  const hd_size *sizes[] = {&p->m, &p->n, &p->k};
+  const hd_size *sizes[] = {&p->m, &p->n, &p->k, &p->t};
   for (size_t i = 0; i < HD_COUNT(sizes); i++)
     if (sizes[i]->value)
       HD_TRY(check_value(ctx, sizes[i]));

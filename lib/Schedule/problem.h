@@ -30,6 +30,8 @@ typedef struct hd_problem {
   hd_size m, n, k;
   hd_size g; /* of a batch, and of groups: how many products; op NULL: it is one */
   hd_op *offsets; /* the vector that makes g products groups of columns; NULL: there is none */
+  hd_op *gather, *scatter; /* of groups: indices of B's and of D's columns; NULL: there are none */
+  hd_size t;               /* with gather: columns of B */
   heddle_elem a_elem, acc_elem;
   hd_op *sparse, *matmul, *epilogue, *store;
   bool a_shared; /* as hd_dense.shared */
@@ -54,7 +56,7 @@ heddle_status hd_problem_check_sizes(heddle_context *ctx, hd_problem *problem);
 bool hd_problem_takes(const hd_problem *problem, hd_arg_kind arg);
 /* Whose pointer, pitch or stride it is; NULL: of A, or of no operand. */
 const hd_dense *hd_problem_operand(const hd_problem *problem, hd_arg_kind arg);
-/* m, n, k or g; NULL: another. */
+/* m, n, k, g or t; NULL: another. */
 const hd_size *hd_problem_size(const hd_problem *problem, hd_arg_kind arg);
 /* What a pointer points to. */
 heddle_elem hd_problem_pointee(const hd_problem *problem, hd_arg_kind arg);

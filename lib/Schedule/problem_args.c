@@ -39,12 +39,14 @@ const hd_size *hd_problem_size(const hd_problem *p, hd_arg_kind arg) {
          : arg == HD_ARG_N ? &p->n
          : arg == HD_ARG_K ? &p->k
          : arg == HD_ARG_G ? &p->g
+         : arg == HD_ARG_T ? &p->t
                            : NULL;
 }
 
 heddle_elem hd_problem_pointee(const hd_problem *p, hd_arg_kind arg) {
   const hd_dense *x = hd_problem_operand(p, arg);
-  return arg == HD_ARG_A ? p->a_elem : arg == HD_ARG_OFFSETS ? HEDDLE_S32 : x ? x->elem : HEDDLE_U8;
+  bool index = arg == HD_ARG_OFFSETS || arg == HD_ARG_GATHER_B || arg == HD_ARG_SCATTER_D;
+  return arg == HD_ARG_A ? p->a_elem : index ? HEDDLE_S32 : x ? x->elem : HEDDLE_U8;
 }
 
 hd_arg_kind hd_problem_row_size(const hd_problem *p, hd_arg_kind pitch) {
@@ -71,6 +73,11 @@ bool hd_problem_takes(const hd_problem *p, hd_arg_kind arg) {
     return hd_is_batch(p) && !p->a_shared;
   case HD_ARG_OFFSETS:
     return hd_is_grouped(p);
+  case HD_ARG_GATHER_B:
+  case HD_ARG_T:
+    return p->gather != NULL;
+  case HD_ARG_SCATTER_D:
+    return p->scatter != NULL;
   case HD_ARG_USER:
     return p->user != NULL;
   case HD_ARG_ALPHA:

@@ -96,6 +96,33 @@ static heddle_status check_groups(heddle_context *ctx, const hd_problem *p) {
   return HEDDLE_OK;
 }
 
+/* Indices of columns: rows of B that threads bring, and of D that they store, one each. */
+static heddle_status check_indices(heddle_context *ctx, const hd_problem *p) {
+  const hd_op *indices[] = {p->gather, p->scatter};
+  for (size_t i = 0; i < HD_COUNT(indices); i++) {
+    const hd_op *op = indices[i];
+    if (!op)
+      continue;
+    const char *name = hd_op_str(op, HD_ATTR_OPERAND);
+    if (!hd_is_grouped(p))
+      return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.index",
+                      "got %s without groups; nearest: vector {type = s32, operand = offsets}",
+                      name);
+    if (hd_vector_length(op)->op != p->n.op)
+      return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.index",
+                      "got %s of another length; legal: n, an index a column", name);
+  }
+  if (p->t.op && !p->gather)
+    return hd_error(ctx, HEDDLE_INVALID, p->t.op->loc, "problem.index",
+                    "got dim = t without gather_b; nearest: vector %%n {type = s32, operand = "
+                    "gather_b}");
+  if (p->scatter && (!p->d.transposed || p->c.op))
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->scatter->loc, "problem.index",
+                    "got scatter_d of %s; legal: a col_major D without C",
+                    p->c.op ? "a D with C" : "a row_major D");
+  return HEDDLE_OK;
+}
+
 heddle_status hd_problem_check_batch(heddle_context *ctx, const hd_problem *p) {
   const struct {
     const hd_dense *operand;
@@ -106,6 +133,7 @@ heddle_status hd_problem_check_batch(heddle_context *ctx, const hd_problem *p) {
   for (size_t i = 0; i < HD_COUNT(operands); i++)
     HD_TRY(check_stride(ctx, p, operands[i].operand, operands[i].name));
   HD_TRY(check_a(ctx, p));
+  HD_TRY(check_indices(ctx, p));
   if (hd_is_grouped(p))
     HD_TRY(check_groups(ctx, p));
   if (!hd_is_batch(p))

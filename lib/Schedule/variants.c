@@ -5,6 +5,7 @@ static const hd_b_variant variants[] = {
     {"tma_permuted", HD_FAMILY_WGMMA_SP, HD_B_TMA, 16, true, false},
     {"tma_staged", HD_FAMILY_WGMMA_SP, HD_B_TMA, 16, false, true},
     {"tma", HD_FAMILY_WGMMA_SP, HD_B_TMA, 16, false, false},
+    {"gather16", HD_FAMILY_WGMMA_SP, HD_B_GATHER, 16, false, false},
     {"gather8", HD_FAMILY_WGMMA_SP, HD_B_GATHER, 8, false, false},
     {"gather", HD_FAMILY_WGMMA_SP, HD_B_GATHER, 0, false, false},
     {"cp_async16", HD_FAMILY_MMA_SP, HD_B_CP_ASYNC, 16, false, false},
@@ -33,13 +34,20 @@ static bool always_permutes(const hd_problem *p) {
          !hd_reads_scale_n(p);
 }
 
+/* By index cp.async of 16 bytes gathers, and nothing else; other rows of 16 bytes have a tensor
+ * map. */
+static bool takes_index(const hd_b_variant *v, const hd_problem *p) {
+  bool by_index = v->path == HD_B_GATHER && v->align == HD_COPY_ALIGN;
+  return by_index == (p->gather != NULL);
+}
+
 /* tcgen05 reads B as wgmma does. */
 static bool serves(const hd_b_variant *v, const hd_schedule *s) {
   return v->family == (hd_schedule_is_tensor(s) ? HD_FAMILY_WGMMA_SP : s->family);
 }
 
 static bool wanted(const hd_b_variant *v, const hd_problem *p, const hd_schedule *s) {
-  if (!serves(v, s) || (v->staged && s->store != HD_STORE_STAGED))
+  if (!serves(v, s) || !takes_index(v, p) || (v->staged && s->store != HD_STORE_STAGED))
     return false;
   bool named = s->b_path == v->path;
   if (!named && s->b_path != HD_B_AUTO)

@@ -6,6 +6,7 @@
 #include "Schedule/schedule.h"
 
 enum { HD_STAGED_ALIGN = 16, HD_COPY_ALIGN = 16 };
+enum { HD_GATHER_STAGES = 3 /* at least, of a B that is gathered by index */ };
 
 /* How a variant brings B and stores D. The launcher takes the first whose alignment holds. */
 typedef struct hd_b_variant {

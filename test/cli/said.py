@@ -19,7 +19,7 @@ LEFT_OUT = {
     "files of the reader's": r"--a weights\.npy|out/k\.ptx|mixtral/config\.json",
     "minutes": r"heddle-mutate --|--scale|heddle cost|quickstart|ctest",
     "a service (agent.readme)": r"heddled|heddle-agent|--server|--db h200\.json",
-    "an installed Heddle (lint.install)": r"cmake --install|pkg-config|\./typed_function|aot\.c|export PATH|dsl\.py",
+    "an installed Heddle (lint.install)": r"cmake --install|pkg-config|\./typed_function|\./experts|aot\.c|export PATH|dsl\.py",
     "numpy": r"python3 -c",
 }
 

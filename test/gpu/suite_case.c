@@ -285,8 +285,9 @@ static void print_operands(const suite_case *c, hd_strbuf *out) {
   hd_strbuf_printf(out, "  %%a: matrix<%s> = sparse %%m, %%k {type = %s", type, type);
   print_stride(c, "text_a", 0, out);
   hd_strbuf_add(out, "}\n");
-  hd_strbuf_printf(out, "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = %s",
-                   b, b, suite_case_is(c, CASE_b, "mn") ? "mn_major" : "k_major");
+  hd_strbuf_printf(out, "  %%b: matrix<%s> = dense %%k, %%%s {type = %s, operand = b, order = %s",
+                   b, suite_case_int(c, CASE_t) ? "t" : "n", b,
+                   suite_case_is(c, CASE_b, "mn") ? "mn_major" : "k_major");
   print_pitch(c, CASE_ldb, row_b(c), out);
   print_stride(c, "text_b", stride_b(c), out);
   hd_strbuf_add(out, "}\n");
@@ -328,6 +329,19 @@ static void print_epilogue(const suite_case *c, hd_strbuf *out) {
                                                              : "");
 }
 
+static void print_indices(const suite_case *c, hd_strbuf *out) {
+  const struct {
+    bool there;
+    const char *name, *length;
+  } indices[] = {{is_grouped(c), "offsets", ""},
+                 {suite_case_int(c, CASE_t) != 0, "gather_b", " %n"},
+                 {suite_case_int(c, CASE_scatter) != 0, "scatter_d", " %n"}};
+  for (size_t i = 0; i < HD_COUNT(indices); i++)
+    if (indices[i].there)
+      hd_strbuf_printf(out, "  %%%s: matrix<s32> = vector%s {type = s32, operand = %s}\n",
+                       indices[i].name, indices[i].length, indices[i].name);
+}
+
 void suite_case_problem(const suite_case *c, hd_strbuf *out) {
   hd_strbuf_printf(out,
                    "module version=1 level=problem sync=none\n\n"
@@ -340,9 +354,10 @@ void suite_case_problem(const suite_case *c, hd_strbuf *out) {
   print_size(c, CASE_m, out);
   print_size(c, CASE_n, out);
   print_size(c, CASE_k, out);
+  if (suite_case_int(c, CASE_t))
+    print_size(c, CASE_t, out);
   print_operands(c, out);
-  if (is_grouped(c))
-    hd_strbuf_add(out, "  %offsets: matrix<s32> = vector {type = s32, operand = offsets}\n");
+  print_indices(c, out);
   print_matmul(c, out);
   if (has_epilogue(c))
     print_epilogue(c, out);
@@ -369,6 +384,7 @@ void suite_case_request(const suite_case *c, trial_request *r) {
   r->size[HD_ARG_M] = suite_case_int(c, CASE_m);
   r->size[HD_ARG_N] = suite_case_int(c, CASE_n);
   r->size[HD_ARG_K] = suite_case_int(c, CASE_k);
+  r->size[HD_ARG_T] = suite_case_int(c, CASE_t);
   r->size[HD_ARG_LDB] = row_b(c) + suite_case_int(c, CASE_ldb);
   r->size[HD_ARG_LDC] = row_c(c) + suite_case_int(c, CASE_ldc);
   r->size[HD_ARG_LDD] = row_d(c) + suite_case_int(c, CASE_ldd);

@@ -62,11 +62,11 @@ def pkg_config(prefix, *words):
     return said.split(), os.path.dirname(folder)
 
 
-def compile_with(package, source, prefix, work):
+def compile_with(package, source, prefix, work, *more):
     """Compiles one source against an installed package; the program's path."""
     flags, libraries = pkg_config(prefix, "--cflags", "--libs", package)
     program = os.path.join(work, f"{package}-{os.path.basename(source)[:-2]}")
-    run(args.cc, "-std=c11", "-Wall", "-Wextra", "-Werror", source, *flags,
+    run(args.cc, "-std=c11", "-Wall", "-Wextra", "-Werror", source, *flags, *more,
         f"-Wl,-rpath,{libraries}", "-o", program)
     return program
 
@@ -112,6 +112,8 @@ def examples(prefix, work):
         run_example(program)
     library = os.path.join(pkg_config(prefix, "--libs", "heddle")[1], f"libheddle.so.{minor_version}")
     expect(run(sys.executable, os.path.join(args.examples, "dsl.py"), library), " 0 of ")
+    experts = compile_with("heddle", os.path.join(args.examples, "experts.c"), prefix, work, "-lm")
+    run_example(experts, *(os.path.join(args.examples, f"experts_{of}.heddle") for of in ("up", "down")))
     for program in typed:
         run_example(program, *(os.path.join(work, "dynamic_tokens." + end) for end in ("json", "ptx")))
 

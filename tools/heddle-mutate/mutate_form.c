@@ -6,12 +6,13 @@
 #include "Emit/emit.h"
 #include "Passes/front.h"
 #include "Passes/plan.h"
+#include "Reference/routing.h"
 #include "Support/activations.h"
 #include "Support/file.h"
 #include "Support/memory.h"
 #include "mutate.h"
 
-enum { STAGES = 3, RAGGED = 3, RESIDENT = 2, BOX = 64 };
+enum { STAGES = 3, RAGGED = 3, RESIDENT = 2, BOX = 64, PRODUCTS = 2, GROUPS = 3, TOKENS = 40 };
 
 /* A problem, and how it is to be computed. */
 typedef struct source {
@@ -90,10 +91,15 @@ static int64_t n_tiles(const source *s) {
 }
 
 /* Enough k-blocks of each split for every slot and phase, the last one ragged, and one more where
- * k is split, so that there are odd and even counts. Boxes of B past N where a tile has several. */
+ * k is split, so that there are odd and even counts. Boxes of B past N where a tile has several. Of
+ * a batch few products, of groups few, of which one ends in a tile. */
 static int64_t small_size(const source *s, const char *dim) {
   int32_t k_block = hd_k_block_size(s->problem.a_elem), splits = s->schedule.split_k;
   int64_t trips = 2 * s->schedule.stages + 1;
+  if (*dim == 'g')
+    return hd_is_grouped(&s->problem) ? GROUPS : PRODUCTS;
+  if (*dim == 't')
+    return TOKENS;
   if (*dim == 'k')
     return (trips * splits + (splits > 1)) * k_block - k_block / 2;
   if (*dim == 'm')
@@ -133,10 +139,14 @@ static void set_sizes(source *s) {
   static const struct {
     hd_arg_kind kind;
     const char *dim;
-  } sizes[] = {{HD_ARG_M, "m"}, {HD_ARG_N, "n"}, {HD_ARG_K, "k"}};
-  const hd_size *fixed[] = {&s->problem.m, &s->problem.n, &s->problem.k};
-  for (size_t i = 0; i < HD_COUNT(sizes); i++)
-    s->request.size[sizes[i].kind] = fixed[i]->value ? 0 : small_size(s, sizes[i].dim);
+  } sizes[] = {{HD_ARG_M, "m"}, {HD_ARG_N, "n"}, {HD_ARG_K, "k"}, {HD_ARG_G, "g"},
+               {HD_ARG_T, "t"}};
+  for (size_t i = 0; i < HD_COUNT(sizes); i++) {
+    const hd_size *size = hd_problem_size(&s->problem, sizes[i].kind);
+    s->request.size[sizes[i].kind] = size->value || !size->op ? 0 : small_size(s, sizes[i].dim);
+  }
+  if (hd_is_grouped(&s->problem))
+    s->request.routing = hd_routing_name(HD_ROUTING_ZIPF);
 }
 
 static heddle_status read_example(source *s, const char *path, const char *schedule) {

@@ -10,7 +10,7 @@
 bool problem_flags_given(const problem_flags *f) {
   const char *const texts[] = {f->m,    f->n,       f->k,       f->type,    f->b_type,
                                f->acc,  f->d_type,  f->b_order, f->d_order, f->c_type,
-                               f->bias, f->scale_a, f->scale_b, f->act,     f->g};
+                               f->bias, f->scale_a, f->scale_b, f->act,     f->g,       f->gather};
   for (size_t i = 0; i < HD_COUNT(texts); i++)
     if (texts[i])
       return true;
@@ -129,6 +129,9 @@ static heddle_status build(heddle_context *ctx, heddle_problem *p, const problem
   if (f->g)
     HD_TRY(read_size(ctx, p, HEDDLE_DIM_G, "-g", f->g, 0));
   heddle_problem_set_groups(p, f->groups);
+  heddle_problem_set_indices(p, f->gather != NULL, f->scatter);
+  if (f->gather)
+    HD_TRY(read_size(ctx, p, HEDDLE_DIM_T, "--gather", f->gather, 0));
   HD_TRY(read_operands(ctx, p, f));
   if (f->scale_a || f->scale_b)
     HD_TRY(read_scales(ctx, p, f));

@@ -10,7 +10,7 @@
 
 static const hd_arg_kind kinds[] = {HD_ARG_M,   HD_ARG_N,   HD_ARG_K,
                                     HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD,
-                                    HD_ARG_LDSA, HD_ARG_LDSB, HD_ARG_G,
+                                    HD_ARG_LDSA, HD_ARG_LDSB, HD_ARG_G, HD_ARG_T,
                                     HD_ARG_STRIDE_A, HD_ARG_STRIDE_B, HD_ARG_STRIDE_C,
                                     HD_ARG_STRIDE_D, HD_ARG_STRIDE_BIAS, HD_ARG_STRIDE_SCALE_A,
                                     HD_ARG_STRIDE_SCALE_B};

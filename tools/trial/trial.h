@@ -55,6 +55,8 @@ typedef enum trial_fault {
   TRIAL_FAULT_ROWS,     /* two neighbouring rows swapped */
   TRIAL_FAULT_SCALE,    /* one block scale of A */
   TRIAL_FAULT_OFFSETS,  /* of groups: one begins a column late */
+  TRIAL_FAULT_GATHER,   /* of groups: a column of B is left out, */
+  TRIAL_FAULT_SCATTER,  /* or one of D */
   TRIAL_FAULT_PAIRS     /* of pairs: rows of gate and up packed as they are, not interleaved */
 } trial_fault;
 

@@ -46,6 +46,8 @@ void trial_data_free(trial_data *data) {
   hd_free(data->a_dense);
   hd_free(data->an_injected);
   hd_free(data->offsets);
+  hd_free(data->gather);
+  hd_free(data->scatter);
   hd_free(data->scales[0]);
   hd_free(data->scales[1]);
 }
@@ -202,7 +204,8 @@ static heddle_status add_packed(heddle_context *ctx, const hd_manifest *manifest
   for (int64_t i = 0; i <= last; i++)
     HD_TRY(pack(ctx, manifest, m, k, (uint8_t *)data->a_dense + (size_t)i * dense_bytes,
                 data->a_row_bytes, block->data + trial_before(&data->shape, HD_ARG_A, i)));
-  if (plant == TRIAL_FAULT_NONE || plant == TRIAL_FAULT_SCALE || plant == TRIAL_FAULT_OFFSETS)
+  bool elsewhere = plant >= TRIAL_FAULT_SCALE && plant <= TRIAL_FAULT_SCATTER;
+  if (plant == TRIAL_FAULT_NONE || elsewhere)
     return HEDDLE_OK;
   HD_TRY(trial_check_injectable(ctx, data));
   data->an_injected = hd_xmalloc(dense_bytes);
@@ -240,6 +243,7 @@ static void set_values(const hd_manifest *manifest, const trial_request *request
   v[HD_ARG_LDSA] = (uint64_t)s->ldsa;
   v[HD_ARG_LDSB] = (uint64_t)s->ldsb;
   v[HD_ARG_G] = (uint64_t)s->g;
+  v[HD_ARG_T] = (uint64_t)s->t;
   for (hd_arg_kind i = HD_ARG_STRIDE_A; i <= HD_ARG_STRIDE_SCALE_B; i++)
     v[i] = (uint64_t)trial_stride(s, i);
   v[HD_ARG_ALPHA] = float_bits(data->alpha);
@@ -343,6 +347,24 @@ static heddle_status add_offsets(heddle_context *ctx, const hd_manifest *manifes
                                          : HEDDLE_OK;
 }
 
+/* Indices of columns, as they are made, and in device memory with the injected fault. */
+static heddle_status add_index(heddle_context *ctx, const hd_manifest *manifest,
+                               const trial_request *r, hd_arg_kind kind, trial_fault fault,
+                               int32_t **index, trial_data *data) {
+  int64_t n = kind == HD_ARG_GATHER_B ? data->shape.t : data->shape.n;
+  size_t n_bytes = (size_t)data->shape.n * sizeof **index;
+  if (!hd_manifest_arg(manifest, kind))
+    return HEDDLE_OK;
+  HD_TRY(add_block(ctx, kind, HEDDLE_S32, n_bytes, 0, data));
+  int32_t *launched = (int32_t *)(void *)trial_data_block(data, kind)->data;
+  trial_make_index(r, &data->shape, kind, launched);
+  *index = hd_try_malloc(ctx, n_bytes, "the indices");
+  if (!*index)
+    return HEDDLE_NO_MEMORY;
+  memcpy(*index, launched, n_bytes);
+  return r->fault == fault ? trial_inject_index(ctx, data, n, launched) : HEDDLE_OK;
+}
+
 /* ---- all of them ---- */
 
 static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manifest,
@@ -353,6 +375,8 @@ static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manife
   HD_TRY(check_wanted(ctx, manifest, r->scale_a_file, HD_ARG_SCALE_A));
   HD_TRY(check_wanted(ctx, manifest, r->scale_b_file, HD_ARG_SCALE_B));
   HD_TRY(add_offsets(ctx, manifest, r, data));
+  HD_TRY(add_index(ctx, manifest, r, HD_ARG_GATHER_B, TRIAL_FAULT_GATHER, &data->gather, data));
+  HD_TRY(add_index(ctx, manifest, r, HD_ARG_SCATTER_D, TRIAL_FAULT_SCATTER, &data->scatter, data));
   HD_TRY(trial_operand_a(ctx, manifest, r, s, limit->a, &data->a_dense, &data->a_row_bytes));
   size_t n_said = heddle_context_count(ctx);
   heddle_status packed = add_packed(ctx, manifest, r->fault, data);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "Reference/routing.h"
+#include "Support/convert.h"
 #include "Support/diag.h"
 #include "Support/memory.h"
 #include "trial/trial_parts.h"
@@ -65,6 +66,49 @@ heddle_status trial_check_injectable(heddle_context *ctx, const trial_data *data
   trial_columns(data, data->offsets ? trial_injected_matrix(data) : 0, &first, &end);
   return first < end ? HEDDLE_OK : nowhere(ctx);
 }
+
+/* ---- indices ---- */
+
+void trial_make_index(const trial_request *request, const trial_shape *shape, hd_arg_kind kind,
+                      int32_t *index) {
+  hd_routing routing = HD_ROUTING_RANDOM;
+  if (request->routing) /* a list of offsets: random ones */
+    hd_routing_parse(request->routing, &routing);
+  if (kind == HD_ARG_SCATTER_D)
+    hd_routing_scatter(routing, request->seed, shape->n, index);
+  else
+    hd_routing_gather(routing, request->seed, shape->n, shape->t, index);
+}
+
+heddle_status trial_inject_index(heddle_context *ctx, const trial_data *data, int64_t n,
+                                 int32_t *index) {
+  int64_t first, end;
+  for (int64_t g = 0; g < data->shape.g; g++) {
+    trial_columns(data, g, &first, &end);
+    for (int64_t i = first; i < end; i++)
+      if (trial_is_index(index[i], n)) {
+        index[i] = -1;
+        return HEDDLE_OK;
+      }
+  }
+  return nowhere(ctx);
+}
+
+uint8_t *trial_take_columns(heddle_context *ctx, const trial_data *data, hd_arg_kind kind,
+                            const int32_t *index, int64_t n_columns, const trial_stored *stored) {
+  const trial_block *block = trial_data_block(data, kind);
+  size_t row = hd_elem_bytes(block->elem, (size_t)stored->cols);
+  size_t pitch = hd_elem_bytes(block->elem, (size_t)stored->pitch);
+  uint8_t *taken = hd_try_malloc(ctx, row * (size_t)data->shape.n, "columns by index");
+  for (int64_t i = 0; taken && i < data->shape.n; i++)
+    if (trial_is_index(index[i], n_columns))
+      memcpy(taken + (size_t)i * row, block->data + (size_t)index[i] * pitch, row);
+    else
+      memset(taken + (size_t)i * row, 0, row);
+  return taken;
+}
+
+/* ---- injected ---- */
 
 /* The first column of a group becomes one of the group before, or of none. */
 heddle_status trial_inject_offset(heddle_context *ctx, const trial_shape *shape,

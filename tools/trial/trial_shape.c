@@ -27,7 +27,7 @@ heddle_status trial_check_sizes(heddle_context *ctx, const hd_manifest *manifest
                                 const int64_t size[HD_N_ARG_KINDS]) {
   static const hd_arg_kind kinds[] = {HD_ARG_M,   HD_ARG_N,   HD_ARG_K,
                                       HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD,
-                                      HD_ARG_LDSA, HD_ARG_LDSB, HD_ARG_G,
+                                      HD_ARG_LDSA, HD_ARG_LDSB, HD_ARG_G, HD_ARG_T,
                                       HD_ARG_STRIDE_A, HD_ARG_STRIDE_B, HD_ARG_STRIDE_C,
                                       HD_ARG_STRIDE_D, HD_ARG_STRIDE_BIAS, HD_ARG_STRIDE_SCALE_A,
                                       HD_ARG_STRIDE_SCALE_B};
@@ -133,6 +133,9 @@ heddle_status trial_shape_resolve(heddle_context *ctx, const hd_manifest *manife
   HD_TRY(choose_size(ctx, manifest, HD_ARG_M, asked, &s->m));
   HD_TRY(choose_size(ctx, manifest, HD_ARG_N, asked, &s->n));
   HD_TRY(choose_size(ctx, manifest, HD_ARG_K, asked, &s->k));
+  s->t = s->n;
+  if (hd_manifest_arg(manifest, HD_ARG_T))
+    HD_TRY(choose_size(ctx, manifest, HD_ARG_T, asked, &s->t));
   choose_pitch(manifest, HD_ARG_LDB, asked, trial_stored_b(manifest, s).cols, &s->ldb);
   choose_pitch(manifest, HD_ARG_LDC, asked, trial_stored_c(manifest, s).cols, &s->ldc);
   choose_pitch(manifest, HD_ARG_LDD, asked, trial_stored_d(manifest, s).cols, &s->ldd);
@@ -151,7 +154,7 @@ static trial_stored stored(bool transposed, int64_t rows, int64_t cols, int64_t 
 }
 
 trial_stored trial_stored_b(const hd_manifest *manifest, const trial_shape *s) {
-  return stored(!manifest->b_mn_major, s->k, s->n, s->ldb);
+  return stored(!manifest->b_mn_major, s->k, s->t, s->ldb);
 }
 
 trial_stored trial_stored_c(const hd_manifest *manifest, const trial_shape *s) {

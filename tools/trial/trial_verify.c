@@ -57,11 +57,22 @@ static bool around_d_unchanged(trial_result *result, const trial_block *d, const
   return true;
 }
 
+/* Scattered, rows of a col_major D. */
+static void mark_scattered(const trial_data *data, const trial_block *d, const trial_stored *s,
+                           int64_t first, int64_t end, uint8_t *is_element) {
+  for (int64_t i = first; i < end; i++)
+    if (trial_is_index(data->scatter[i], s->rows))
+      memset(is_element + hd_elem_bytes(d->elem, (size_t)(data->scatter[i] * s->pitch)), 1,
+             hd_elem_bytes(d->elem, (size_t)s->cols));
+}
+
 /* The columns of a group: rows of a col_major D, a part of each row of another. */
 static void mark_group(const trial_data *data, const trial_block *d, const trial_stored *s,
                        bool col_major, int64_t g, uint8_t *is_element) {
   int64_t first, end;
   trial_columns(data, g, &first, &end);
+  if (data->scatter)
+    return mark_scattered(data, d, s, first, end, is_element);
   int64_t from = col_major ? 0 : first, to = col_major ? s->cols : end;
   for (int64_t i = col_major ? first : 0; i < (col_major ? end : s->rows) && first < end; i++)
     memset(is_element + hd_elem_bytes(d->elem, (size_t)(i * s->pitch + from)), 1,
@@ -131,6 +142,17 @@ static hd_matrix scale(const trial_data *data, hd_arg_kind kind, int64_t g, bool
                : (hd_matrix){0};
 }
 
+/* B or D with columns of its own order: those of group g. columns NULL: it has the products'. */
+static hd_matrix columns_of(const trial_data *data, hd_arg_kind kind, int64_t g, int64_t pitch,
+                            bool transposed, const uint8_t *columns, int64_t height) {
+  heddle_elem elem = trial_data_block(data, kind)->elem;
+  int64_t first, end;
+  trial_columns(data, g, &first, &end);
+  if (columns)
+    return matrix(columns + hd_elem_bytes(elem, (size_t)(first * height)), elem, height, true);
+  return matrix(start(data, kind, g, transposed ? pitch : 1), elem, pitch, transposed);
+}
+
 /* Which matrix of the dense A product g has. */
 static size_t dense_a(const trial_data *data, int64_t g) {
   return trial_stride(&data->shape, HD_ARG_STRIDE_A) ? (size_t)g : 0;
@@ -140,8 +162,14 @@ static bool has_user(const hd_manifest *manifest) {
   return hd_act_is_user(manifest->act);
 }
 
+/* Of B and D, in the order of the products; NULL: as they are stored. Owned. */
+typedef struct by_index {
+  uint8_t *b, *d;
+} by_index;
+
 static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
-                              const trial_data *data, int64_t g, hd_reference *r) {
+                              const trial_data *data, const by_index *columns, int64_t g,
+                              hd_reference *r) {
   const trial_shape *s = &data->shape;
   const trial_block *c = trial_data_block(data, HD_ARG_C),
                     *bias = trial_data_block(data, HD_ARG_BIAS);
@@ -154,8 +182,7 @@ static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
       .k = (uint64_t)s->k,
       .a = {(uint8_t *)data->a_dense + dense_a(data, g) * (size_t)s->m * data->a_row_bytes,
             manifest->a_elem, (uint64_t)s->k, 1},
-      .b = matrix(start(data, HD_ARG_B, g, manifest->b_mn_major ? 1 : s->ldb), manifest->b_elem,
-                  s->ldb, !manifest->b_mn_major),
+      .b = columns_of(data, HD_ARG_B, g, s->ldb, !manifest->b_mn_major, columns->b, s->k),
       .bias_along_n = manifest->bias_along_n,
       .alpha = data->alpha,
       .beta = data->beta,
@@ -315,10 +342,21 @@ static heddle_status tell_injected(heddle_context *ctx, const hd_manifest *manif
   return status;
 }
 
+/* Columns that go nowhere: nothing is expected of them. */
+static void hide_columns(const trial_data *data, int64_t g, const hd_reference *r, size_t n_rows,
+                         double *expected, double *slack) {
+  int64_t first, end;
+  trial_columns(data, g, &first, &end);
+  for (uint64_t j = 0; data->scatter && j < r->n; j++)
+    for (size_t i = 0; i < n_rows && !trial_is_index(data->scatter[first + (int64_t)j],
+                                                     data->shape.n); i++)
+      expected[i * r->n + j] = slack[i * r->n + j] = 0;
+}
+
 static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
                              const trial_request *request, const trial_data *data, int64_t g,
-                             const hd_reference *r, const uint64_t *rows, size_t n_rows,
-                             trial_result *result) {
+                             const by_index *columns, const hd_reference *r, const uint64_t *rows,
+                             size_t n_rows, trial_result *result) {
   double *expected = hd_try_malloc(ctx, 2 * sizeof *expected * n_rows * r->n, "the reference");
   if (!expected)
     return HEDDLE_NO_MEMORY;
@@ -327,8 +365,9 @@ static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
   if (status == HEDDLE_OK)
     status = tell_injected(ctx, manifest, request, data, g, r, rows, n_rows, expected, slack);
   if (status == HEDDLE_OK) {
-    hd_matrix d = matrix(start(data, HD_ARG_D, g, manifest->d_col_major ? data->shape.ldd : 1),
-                         manifest->d_elem, data->shape.ldd, manifest->d_col_major);
+    hide_columns(data, g, r, n_rows, expected, slack);
+    hd_matrix d = columns_of(data, HD_ARG_D, g, data->shape.ldd, manifest->d_col_major,
+                             columns->d, hd_manifest_d_rows(manifest, data->shape.m));
     hd_comparison c =
         request->exact ? hd_compare_exact(&d, r->n, rows, n_rows, expected, slack)
                        : hd_compare_bounded(&d, r->n, rows, n_rows, expected, slack,
@@ -341,7 +380,7 @@ static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
 
 static heddle_status verify_numbers(heddle_context *ctx, const hd_manifest *manifest,
                                     const trial_request *request, const trial_data *data,
-                                    trial_result *result) {
+                                    const by_index *columns, trial_result *result) {
   uint64_t rows[SAMPLE_ROWS];
   const trial_shape *s = &data->shape;
   double products =
@@ -352,13 +391,32 @@ static heddle_status verify_numbers(heddle_context *ctx, const hd_manifest *mani
                         : hd_reference_sample_rows(request->seed, height, SAMPLE_ROWS, rows);
   for (int64_t g = 0; g < s->g; g++) {
     hd_reference r;
-    HD_TRY(describe(ctx, manifest, data, g, &r));
+    HD_TRY(describe(ctx, manifest, data, columns, g, &r));
     result->n_routed += (int64_t)r.n;
     if (r.n == 0)
       continue;
-    HD_TRY(compare(ctx, manifest, request, data, g, &r, whole ? NULL : rows, n_rows, result));
+    HD_TRY(compare(ctx, manifest, request, data, g, columns, &r, whole ? NULL : rows, n_rows,
+                   result));
   }
   return HEDDLE_OK;
+}
+
+static heddle_status verify_columns(heddle_context *ctx, const hd_manifest *manifest,
+                                    const trial_request *request, const trial_data *data,
+                                    trial_result *result) {
+  const trial_shape *s = &data->shape;
+  trial_stored b = trial_stored_b(manifest, s), d = trial_stored_d(manifest, s);
+  by_index by = {0};
+  if (data->gather)
+    by.b = trial_take_columns(ctx, data, HD_ARG_B, data->gather, s->t, &b);
+  if (data->scatter)
+    by.d = trial_take_columns(ctx, data, HD_ARG_D, data->scatter, s->n, &d);
+  heddle_status status = (data->gather && !by.b) || (data->scatter && !by.d)
+                             ? HEDDLE_NO_MEMORY
+                             : verify_numbers(ctx, manifest, request, data, &by, result);
+  hd_free(by.b);
+  hd_free(by.d);
+  return status;
 }
 
 heddle_status trial_verify(heddle_context *ctx, const hd_manifest *manifest,
@@ -372,7 +430,7 @@ heddle_status trial_verify(heddle_context *ctx, const hd_manifest *manifest,
   memcpy(first, result->why, sizeof first);
   result->why[0] = '\0';
   result->comparison.ok = true;
-  HD_TRY(verify_numbers(ctx, manifest, request, data, result));
+  HD_TRY(verify_columns(ctx, manifest, request, data, result));
   if (first[0])
     memcpy(result->why, first, sizeof first);
   result->ok = memory && result->comparison.ok && !first[0];

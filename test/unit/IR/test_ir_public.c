@@ -229,6 +229,14 @@ static void groups_are_their_text(void **state) {
   char *text = build_text(p);
   assert_non_null(strstr(text, "%offsets: matrix<s32> = vector {type = s32, operand = offsets}"));
   free(text);
+  heddle_problem_set_dynamic(p, HEDDLE_DIM_T, 4096, 0);
+  heddle_problem_set_indices(p, true, true);
+  text = build_text(p);
+  assert_non_null(strstr(text, "%t: i32 = size {dim = t, max = 4096}"));
+  assert_non_null(strstr(text, " = dense %k, %t {"));
+  assert_non_null(strstr(text, "= vector %n {type = s32, operand = gather_b}"));
+  assert_non_null(strstr(text, "= vector %n {type = s32, operand = scatter_d}"));
+  free(text);
   heddle_problem_free(p);
 }
 
@@ -239,13 +247,16 @@ static void errors_point_at_the_embedder(void **state) {
   p = heddle_problem_create(NULL, "sm_90a");
   expect_words(p, HEDDLE_INVALID, "problem.complete", "the name is missing; ");
   p = smallest();
+  heddle_problem_set_indices(p, true, false);
+  expect_words(p, HEDDLE_INVALID, "problem.complete", "the size t of gather_b is missing; ");
+  p = smallest();
   heddle_problem_set_size(p, HEDDLE_DIM_M, 0);
   expect(p, HEDDLE_INVALID, "ir.size");
   p = smallest();
   heddle_problem_set_size(p, HEDDLE_DIM_K, -4);
   expect(p, HEDDLE_INVALID, "ir.size");
   p = smallest();
-  heddle_problem_set_size(p, (heddle_dim)4, 64);
+  heddle_problem_set_size(p, (heddle_dim)5, 64);
   expect(p, HEDDLE_INVALID, "problem.dim");
   p = smallest();
   heddle_problem_set_stride(p, (heddle_operand)7, 64);

@@ -197,6 +197,32 @@ static void groups_come_whole(void **state) {
   heddle_context_free(ctx);
 }
 
+/* Indices belong to groups: gather_b has t, and scatter_d's D is col_major. */
+static void indices_belong_to_groups(void **state) {
+  (void)state;
+  const struct {
+    hd_arg_kind kind;
+    bool groups;
+    heddle_status status;
+  } cases[] = {{HD_ARG_GATHER_B, true, HEDDLE_INVALID},   {HD_ARG_T, true, HEDDLE_INVALID},
+               {HD_ARG_SCATTER_D, true, HEDDLE_INVALID},  {HD_ARG_SCATTER_D, false, HEDDLE_INVALID},
+               {HD_ARG_GATHER_B, false, HEDDLE_INVALID}};
+  heddle_context *ctx = heddle_context_create();
+  for (size_t i = 0; i < HD_COUNT(cases); i++) {
+    hd_manifest m = cases[i].groups ? sample_groups() : sample_manifest();
+    m.arg[m.n_args++] = (hd_arg){.kind = cases[i].kind, .elem = HEDDLE_S32, .max = 64};
+    heddle_context_clear(ctx);
+    assert_int_equal(hd_manifest_check(ctx, &m), cases[i].status);
+    assert_string_equal(heddle_context_get(ctx, 0)->rule, "manifest.groups");
+  }
+  hd_manifest m = sample_groups();
+  m.arg[m.n_args++] = (hd_arg){.kind = HD_ARG_GATHER_B, .elem = HEDDLE_S32, .align = 4};
+  m.arg[m.n_args++] = (hd_arg){.kind = HD_ARG_T, .max = 64};
+  heddle_context_clear(ctx);
+  assert_int_equal(hd_manifest_check(ctx, &m), HEDDLE_OK);
+  heddle_context_free(ctx);
+}
+
 static void errors_name_key_value_and_range(void **state) {
   (void)state;
   refused("\"heddle_manifest\": 7", "\"heddle_manifest\": 9", "manifest.version", "version 9");
@@ -392,6 +418,7 @@ int main(void) {
       cmocka_unit_test(truncated_text_is_refused),
       cmocka_unit_test(noise_never_crashes),
       cmocka_unit_test(groups_come_whole),
+      cmocka_unit_test(indices_belong_to_groups),
       cmocka_unit_test(errors_name_key_value_and_range),
       cmocka_unit_test(built_manifests_are_checked_too),
       cmocka_unit_test(a_text_without_memory_is_refused),
