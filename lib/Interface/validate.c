@@ -81,7 +81,7 @@ static bool check_key(const check *c, const place *at, const char *text) {
                 *problem.nearest ? hd_arena_strdup(c->arena, problem.nearest) : NULL);
 }
 
-/* A walk over names that lie `stride` bytes apart; the last is NULL, or the n-th. */
+/* A walk over names that lie `stride` bytes apart; the last is NULL, or the n-th; n may be 0. */
 typedef struct names {
   const char *const *at;
   size_t stride;
@@ -90,7 +90,9 @@ typedef struct names {
 
 static const char *next_name(void *user) {
   names *all = user;
-  const char *name = all->n-- > 0 ? *all->at : NULL;
+  if (all->n-- <= 0)
+    return NULL;
+  const char *name = *all->at;
   all->at = (const char *const *)((const char *)all->at + all->stride);
   return name;
 }
@@ -190,7 +192,7 @@ static const hd_field *field_named(const hd_fields *fields, const char *name) {
 
 static bool unknown_field(const check *c, const hd_fields *fields, const char *name,
                           const place *at) {
-  const names all = {&fields->list->name, sizeof *fields->list, fields->n};
+  const names all = {fields->n ? &fields->list->name : NULL, sizeof *fields->list, fields->n};
   return refuse_name(c, HD_RULE_FIELD_UNKNOWN, at, name, &all);
 }
 
