@@ -35,6 +35,21 @@ typedef struct hd_sim_buffer {
                    is weights_ready */
 } hd_sim_buffer;
 
+/* What happened in a run. Time counts the warp instructions that were executed before it, of all
+ * warps: the simulator has no cycles. */
+typedef enum hd_sim_event_kind {
+  HD_SIM_EXECUTES,  /* a warp executes an instruction; what waits is executed again and again */
+  HD_SIM_ISSUES,    /* an instruction issues asynchronous work, */
+  HD_SIM_COMPLETES, /* which completes: of equal number */
+} hd_sim_event_kind;
+
+typedef struct hd_sim_event {
+  hd_sim_event_kind kind;
+  uint64_t time, number;
+  uint32_t cta, warp, lanes, line; /* line of the PTX text, from 1 */
+  const char *text;                /* the opcode with its modifiers; borrowed for the call */
+} hd_sim_event;
+
 typedef struct hd_sim_options {
   uint64_t seed;
   hd_sim_mode mode;
@@ -47,7 +62,7 @@ typedef struct hd_sim_options {
   uint32_t hold; /* warp of each CTA, counted from 1, that runs when nothing else can; 0: none */
   bool strict;   /* without R3's assumption (report.n_assumed): what rests on it is a finding */
   bool isa_only; /* rules of Heddle's own are left out: for kernels that others wrote */
-  void (*trace)(void *user, const char *line); /* one line an executed warp instruction; or NULL */
+  void (*trace)(void *user, const hd_sim_event *event); /* or NULL */
   void *user;
 } hd_sim_options;
 

@@ -16,12 +16,14 @@ sim_async *hd_sim_async_new(sim_warp *w, uint32_t lane, const sim_insn *insn,
   op->warp = w;
   op->lane = lane;
   op->mask = 1u << lane;
+  op->number = m->n_issued++;
   hd_sim_vc_init(m, &op->vc);
   hd_sim_vc_join(m, &op->vc, &t->vc);
   op->self = hd_sim_thread_agent(w, lane);
   op->self_clock = t->clock++; /* what the thread does next comes after the issue */
   op->target = w->cta;
   w->dirty = true;
+  hd_sim_trace(w, HD_SIM_ISSUES, insn, op->mask, op->number);
   return op;
 }
 
@@ -77,6 +79,7 @@ sim_step hd_sim_async_run(sim_machine *m, uint32_t index) {
     return step;
   m->pending[index] = m->pending[--m->n_pending];
   m->report->n_async++;
+  hd_sim_trace(op->warp, HD_SIM_COMPLETES, op->insn, op->mask, op->number);
   hd_sim_async_free(m, op);
   hd_sim_progress(m);
   return step;

@@ -298,6 +298,7 @@ typedef sim_step sim_complete(struct sim_machine *m, struct sim_async *op);
 
 typedef struct sim_async {
   sim_complete *complete;
+  uint64_t number; /* of all asynchronous work */
   const sim_insn *insn;
   sim_warp *warp;
   uint32_t lane, mask;
@@ -348,6 +349,7 @@ typedef struct sim_machine {
 
   sim_async **pending;
   uint32_t n_pending, pending_cap;
+  uint64_t n_issued; /* asynchronous work, so far */
   uint64_t progress, shortages; /* shortages: of memory, when it began */
 
   sim_readers *readers;
@@ -546,6 +548,7 @@ typedef struct sim_wgmma_op {
   uint64_t desc_a, desc_b;
   bool scale_d;
   uint32_t warps, group; /* bit a warp that has issued it */
+  uint64_t number;       /* of all asynchronous work */
   sim_vc vc;
 } sim_wgmma_op;
 
@@ -572,6 +575,9 @@ sim_step hd_sim_members(sim_warp *w, const sim_insn *in, const sim_opnd *o, uint
 bool hd_sim_goes_round(sim_warp *w, const sim_insn *in);
 void hd_sim_block(sim_warp *w, sim_wait_kind wait, uint64_t address, uint32_t detail);
 static inline void hd_sim_progress(sim_machine *m) { m->progress++; }
+/* Tells the caller's trace, where there is one (sim_schedule.c). */
+void hd_sim_trace(const sim_warp *w, hd_sim_event_kind kind, const sim_insn *in, uint32_t lanes,
+                  uint64_t number);
 /* The cells of memory that nothing has touched; owned. NULL, and a diagnostic, without memory. */
 sim_cell *hd_sim_cells(heddle_context *ctx, uint64_t n_bytes, uint8_t shift);
 /* Starts a CTA (false: no memory); frees one. */

@@ -94,14 +94,14 @@ static sim_step execute(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return step;
 }
 
-static void trace(const sim_warp *w, const sim_insn *in, uint32_t mask) {
-  char line[256];
+void hd_sim_trace(const sim_warp *w, hd_sim_event_kind kind, const sim_insn *in, uint32_t lanes,
+                  uint64_t number) {
   const sim_machine *m = w->machine;
-  if (!m->options.trace)
-    return;
-  snprintf(line, sizeof line, "cta %u warp %u lanes %08x line %u %s", w->cta->index, w->index,
-           mask, in->line, in->text);
-  m->options.trace(m->options.user, line);
+  if (m->options.trace)
+    m->options.trace(m->options.user,
+                     &(hd_sim_event){.kind = kind, .time = m->report->n_instructions,
+                                     .number = number, .cta = w->cta->index, .warp = w->index,
+                                     .lanes = lanes, .line = in->line, .text = in->text});
 }
 
 /* Aligned instructions need the whole warp: true when they have it. */
@@ -134,7 +134,7 @@ static sim_step step_group(sim_warp *w) {
   }
   uint32_t mask = active_lanes(w, in, g->mask);
   if (mask && (!in->aligned || is_whole(w, in, mask, &step))) {
-    trace(w, in, mask);
+    hd_sim_trace(w, HD_SIM_EXECUTES, in, mask, 0);
     step = execute(w, in, mask);
     m->report->n_instructions++;
     w->steps++;

@@ -139,6 +139,8 @@ static sim_step enqueue(sim_warp *w, const sim_insn *in, uint32_t mask, sim_wgmm
     op->warps = 1u << (w->index % 4);
     hd_sim_vc_init(m, &op->vc);
     hd_sim_vc_join(m, &op->vc, vc);
+    op->number = m->n_issued++;
+    hd_sim_trace(w, HD_SIM_ISSUES, in, mask, op->number);
     HD_PUSH(q->op, q->n_ops, q->cap, *op);
   } else {
     if (!same_op(op, &q->op[number]))
@@ -304,6 +306,7 @@ bool hd_sim_wgmma_step(sim_machine *m, sim_wgmma *q, sim_step *step) {
   hd_sim_vc_free(m, &op->vc);
   q->n_done++;
   m->report->n_async++;
+  hd_sim_trace(&q->cta->warp[q->index * 4], HD_SIM_COMPLETES, op->insn, UINT32_MAX, op->number);
   hd_sim_progress(m);
   return true;
 }

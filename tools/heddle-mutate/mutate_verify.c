@@ -187,10 +187,9 @@ typedef struct coverage {
   int32_t n_lines;
 } coverage;
 
-static void cover(void *user, const char *line) {
+static void cover(void *user, const hd_sim_event *event) {
   const coverage *c = user;
-  const char *at = strstr(line, " line ");
-  int32_t i = at ? (int32_t)strtol(at + 6, NULL, 10) - 1 : -1;
+  int64_t i = (int64_t)event->line - 1;
   if (i >= 0 && i < c->n_lines)
     c->executed[i] = true;
 }

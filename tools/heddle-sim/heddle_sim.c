@@ -9,10 +9,11 @@
 #include "Support/file.h"
 #include "Support/memory.h"
 #include "sim_operands.h"
+#include "timeline.h"
 
 typedef struct options {
   cli_texts args, files;
-  const char *mode, *off, *output;
+  const char *mode, *off, *output, *timeline;
   int64_t seed, resident, max_steps, grid_y, grid_z;
   bool trace, time, changed, strict, isa;
 } options;
@@ -28,11 +29,15 @@ typedef struct job {
   uint8_t *waited; /* owned; of each line: a try_wait that was executed 1, that has answered no 2 */
   uint32_t n_lines, hold, n_warps;
   double seconds; /* of the simulation alone */
+  timeline timeline;
 } job;
 
-static void print_trace(void *user, const char *line) {
-  (void)user;
-  printf("%s\n", line);
+static void trace(void *user, const hd_sim_event *e) {
+  job *j = user;
+  if (j->o->trace && e->kind == HD_SIM_EXECUTES)
+    printf("cta %u warp %u lanes %08x line %u %s\n", e->cta, e->warp, e->lanes, e->line, e->text);
+  if (j->o->timeline)
+    timeline_add(&j->timeline, e);
 }
 
 static heddle_status parse_off(heddle_context *ctx, const char *text, uint32_t *off) {
@@ -152,7 +157,8 @@ static heddle_status launch(job *j, hd_sim_mode mode, sim_operands *operands) {
                        .hold = j->hold,
                        .strict = j->o->strict,
                        .isa_only = j->o->isa,
-                       .trace = j->o->trace ? print_trace : NULL};
+                       .trace = j->o->trace || j->o->timeline ? trace : NULL,
+                       .user = j};
   for (int i = 0; i < HD_MAX_VARIANTS; i++)
     resident[i] = (uint32_t)j->o->resident;
   HD_TRY(parse_off(j->ctx, j->o->off, &so.off));
@@ -170,7 +176,12 @@ static heddle_status launch(job *j, hd_sim_mode mode, sim_operands *operands) {
                              .n_buffers = operands->n};
   j->seconds = 0;
   j->n_warps = plan.variant ? (uint32_t)(plan.variant->n_threads + 31) / 32 : 0;
+  timeline_begin(&j->timeline, j->n_warps);
   heddle_status status = run_launch(j, &sim, &so, operands);
+  if (j->o->timeline && (status == HEDDLE_OK || status == HEDDLE_MISMATCH)) {
+    HD_TRY(timeline_write(j->ctx, &j->timeline, j->o->timeline));
+    so.trace = NULL;
+  }
   if (status == HEDDLE_OK && workspace) { /* counters are left at zero for the next launch */
     hd_free(trial_data_take_d(&operands->data));
     status = run_launch(j, &sim, &so, operands);
@@ -192,6 +203,10 @@ static heddle_status run_mode(job *j, hd_sim_mode mode) {
 static heddle_status run_modes(job *j) {
   hd_sim_mode mode;
   heddle_status worst = HEDDLE_OK;
+  if (j->o->timeline && strcmp(j->o->mode, "all") == 0)
+    return hd_error(j->ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.timeline",
+                    "got --timeline of all modes; legal: --mode late, early or random; nearest: "
+                    "--mode late");
   if (strcmp(j->o->mode, "all") != 0) {
     if (hd_sim_mode_parse(j->o->mode, &mode) != HEDDLE_OK)
       return hd_error(j->ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.mode",
@@ -263,6 +278,7 @@ static int simulate(int argc, char **argv) {
       {"changed", CLI_FLAG, &o.changed, NULL, "the PTX may differ from the manifest's (edited)"},
       {"time", CLI_FLAG, &o.time, NULL, "print what the simulation took of one core"},
       {"trace", CLI_FLAG, &o.trace, NULL, "print every warp instruction"},
+      {"timeline", CLI_TEXT, &o.timeline, "FILE", "write the first launch for ui.perfetto.dev"},
       {"o", CLI_TEXT, &o.output, "FILE", "write D, raw"},
       {0}};
   const cli_command command = {
@@ -275,6 +291,7 @@ static int simulate(int argc, char **argv) {
       .examples = "heddle gen examples/dynamic_tokens.heddle -o out\n"
                   "heddle-sim out/dynamic_tokens.ptx out/dynamic_tokens.json --arg n=40\n"
                   "heddle-sim out/k.ptx out/k.json --arg m=200 --mode late --seed 7\n"
+                  "heddle-sim out/k.ptx out/k.json --mode late --timeline k.trace.json\n"
                   "heddle-sim out/k.ptx out/k.json --data a=a.packed --data b=b.bin -o d.bin\n",
       .options = list,
       .min_args = 2,
@@ -293,6 +310,7 @@ static int simulate(int argc, char **argv) {
   hd_free(j.ptx);
   hd_free(j.json);
   hd_free(j.waited);
+  timeline_free(&j.timeline);
   hd_arena_free(&j.arena);
   code = heddle_status_exit_code(status);
   if (status == HEDDLE_MISMATCH) {
