@@ -249,6 +249,14 @@ static void errors_name_key_value_and_range(void **state) {
   refused("\"name\": \"sample\"", "\"name\": \"sam\\u0000ple\"", "manifest.json", "NUL");
   refused("\"act\": \"user\"", "\"act\": \"*/\"", "manifest.word", "act: got \"*/\"");
   refused("\"hash\": \"0", "\"hash\": \"", "manifest.hash", "32");
+  refused("\"fixed\": 0", "\"fixed\": 5", "manifest.arg",
+          "argument a: only sizes and strides can be fixed");
+  refused("\"kind\": \"a\"", "\"kind\": \"none\"", "manifest.arg", "argument 0 has no kind");
+  refused("\"name\": \"sample\"", "\"name\": 5", "manifest.type", "legal: a string");
+  refused("\"a_elem\": \"bf16\"", "\"a_elem\": 5", "manifest.type", "element type");
+  refused("\"b_mn_major\": false", "\"b_mn_major\": 1", "manifest.type", "legal: true or false");
+  refused("\"at_least\": {", "\"at_least\": 5, \"x\": {", "manifest.type", "legal: an object");
+  refused("\"arg\": [", "\"arg\": 5, \"x\": [", "manifest.type", "legal: an array");
 }
 
 static void refuse_built(const hd_manifest *m, const char *rule) {
@@ -285,6 +293,18 @@ static void built_manifests_are_checked_too(void **state) {
   m = sound;
   m.name = NULL;
   refuse_built(&m, "manifest.missing");
+  hd_arg *size = NULL;
+  for (int i = 0; i < sound.n_args; i++)
+    size = sound.arg[i].kind == HD_ARG_N ? &m.arg[i] : size;
+  m = sound;
+  size->fixed = INT64_C(1) << 31;
+  refuse_built(&m, "manifest.arg");
+  m = sound;
+  size->fixed = 6;
+  size->divisible_by = 4;
+  refuse_built(&m, "manifest.arg");
+  size->fixed = 8;
+  assert_int_equal(hd_manifest_check(NULL, &m), HEDDLE_OK);
   m = sound;
   m.n_variants = 0;
   refuse_built(&m, "manifest.variant");
