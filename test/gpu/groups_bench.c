@@ -1,11 +1,12 @@
 /* heddle-groups-bench: groups beside Heddle's plain product of the same tokens, on a device.
  *
  * D[m, tokens] = A[g] B of each group: g experts of m x k, all tokens in one B. For each case one
- * line: microseconds of the groups and of the plain product of one expert with all tokens
- * (interleaved, operands rotated so that they come from DRAM), the ratio plain / groups, and the
- * time in which the touched experts' bytes, B and D could be read at --bandwidth over that of the
- * groups. Values of D are checked in double precision at random places; one that is wrong fails the
- * run. */
+ * line: microseconds of the groups, of the same by index (B gathered, D scattered) and of the plain
+ * product of one expert with all tokens (interleaved, operands rotated so that they come from
+ * DRAM), the ratios plain / groups and by index / groups, and the time in which the touched
+ * experts' bytes, B and D could be read at --bandwidth over that of the groups. Values of D are
+ * checked in double precision at random places, of a captured launch whose offsets have changed,
+ * too; one that is wrong fails the run. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,8 +28,13 @@
 
 enum { EXPERTS = 4 /* that differ: expert i has the matrix of i % EXPERTS */, CHECKED = 256 };
 
+/* What is timed. BY_INDEX: groups whose columns of B and of D stand in orders of their own. */
+typedef enum way_kind { GROUPS, BY_INDEX, PLAIN, N_WAYS } way_kind;
+static const char *const way_names[N_WAYS] = {"groups", "by_index", "plain"};
+
 typedef struct options {
-  const char *type, *groups, *tokens, *routings, *ptxas, *schedule, *plain_schedule;
+  const char *type, *groups, *tokens, *routings, *ptxas;
+  const char *schedule, *index_schedule, *plain_schedule;
   int64_t m, k, seed, bandwidth;
   bool compile_only;
 } options;
@@ -53,32 +59,40 @@ typedef struct bench {
   const options *o;
   bench_case c;
   void *dense[EXPERTS], *b; /* owned, as host matrices */
-  int32_t *offsets;         /* owned */
+  int32_t *offsets, *from, *to; /* owned; from, to: of columns by index, each column once */
   size_t packed_bytes, row_bytes;
   hd_rotation a, bs, ds;
-  hd_buffer at;
-  way ways[2]; /* groups, plain */
+  hd_buffer at, gather, scatter;
+  way ways[N_WAYS];
 } bench;
 
 /* ---- kernels ---- */
 
-/* grouped false: one expert with all tokens. */
-static char *problem_text(const bench_case *c, bool grouped) {
+/* PLAIN: one expert with all tokens. */
+static char *problem_text(const bench_case *c, way_kind kind) {
+  bool by_index = kind == BY_INDEX;
   const char *type = heddle_elem_get(c->elem)->name, *acc = c->elem == HEDDLE_S8 ? "s32" : "f32";
   hd_strbuf s = {0};
   hd_strbuf_printf(&s, "module version=1 level=problem sync=none\nkernel {name = \"%s\", "
-                   "target = \"sm_90a\"} {\n", grouped ? "groups" : "plain");
-  if (grouped)
+                   "target = \"sm_90a\"} {\n", way_names[kind]);
+  if (kind != PLAIN)
     hd_strbuf_printf(&s, "  %%g: i32 = size {dim = g, value = %lld}\n", (long long)c->g);
+  if (by_index)
+    hd_strbuf_printf(&s, "  %%t: i32 = size {dim = t, value = %lld}\n", (long long)c->n);
   hd_strbuf_printf(&s,
                    "  %%m: i32 = size {dim = m, value = %lld}\n"
                    "  %%n: i32 = size {dim = n, value = %lld}\n"
                    "  %%k: i32 = size {dim = k, value = %lld}\n"
                    "  %%a: matrix<%s> = sparse %%m, %%k {type = %s}\n"
-                   "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = k_major}\n",
-                   (long long)c->m, (long long)c->n, (long long)c->k, type, type, type, type);
-  if (grouped)
+                   "  %%b: matrix<%s> = dense %%k, %%%s {type = %s, operand = b, "
+                   "order = k_major}\n",
+                   (long long)c->m, (long long)c->n, (long long)c->k, type, type, type,
+                   by_index ? "t" : "n", type);
+  if (kind != PLAIN)
     hd_strbuf_add(&s, "  %o: matrix<s32> = vector {type = s32, operand = offsets}\n");
+  if (by_index)
+    hd_strbuf_add(&s, "  %from: matrix<s32> = vector %n {type = s32, operand = gather_b}\n"
+                      "  %to: matrix<s32> = vector %n {type = s32, operand = scatter_d}\n");
   hd_strbuf_printf(&s,
                    "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n"
                    "  store %%x {type = bf16, order = col_major}\n}\n", acc, acc);
@@ -86,12 +100,12 @@ static char *problem_text(const bench_case *c, bool grouped) {
 }
 
 static heddle_status compile(heddle_context *ctx, const options *o, const bench_case *c,
-                             bool grouped, heddle_compiled **compiled) {
-  char *text = problem_text(c, grouped);
-  heddle_compile_options with = {.ptxas = o->ptxas,
-                                 .schedule = grouped ? o->schedule : o->plain_schedule};
+                             way_kind kind, heddle_compiled **compiled) {
+  const char *const schedules[N_WAYS] = {o->schedule, o->index_schedule, o->plain_schedule};
+  char *text = problem_text(c, kind);
+  heddle_compile_options with = {.ptxas = o->ptxas, .schedule = schedules[kind]};
   heddle_status status =
-      heddle_compile(ctx, grouped ? "groups" : "plain", text, strlen(text), &with, compiled);
+      heddle_compile(ctx, way_names[kind], text, strlen(text), &with, compiled);
   hd_free(text);
   return status;
 }
@@ -110,6 +124,8 @@ static heddle_arg argument(const bench *b, const char *name, size_t set) {
               {"b", {.ptr = address(&b->bs.set[set])}},
               {"d", {.ptr = address(&b->ds.set[set])}},
               {"offsets", {.ptr = address(&b->at)}},
+              {"gather_b", {.ptr = address(&b->gather)}},
+              {"scatter_d", {.ptr = address(&b->scatter)}},
               {"ldb", {.i64 = b->c.k}},
               {"ldd", {.i64 = b->c.m}},
               {"stride_a", {.i64 = (int64_t)b->packed_bytes}}};
@@ -136,13 +152,33 @@ static heddle_status make_experts(bench *b, uint8_t *packed) {
   return HEDDLE_OK;
 }
 
+/* n numbers of device memory; owned, as is the buffer. */
+static heddle_status upload_index(bench *b, int64_t n, const int32_t *index, hd_buffer *buffer) {
+  HD_TRY(hd_buffer_create(b->ctx, b->device, 4 * (size_t)n, 0, buffer));
+  return hd_buffer_upload(b->ctx, b->device, buffer, index);
+}
+
+static heddle_status make_indices(bench *b) {
+  const bench_case *c = &b->c;
+  uint64_t seed = (uint64_t)b->o->seed;
+  b->offsets = hd_xmalloc(4 * (size_t)(c->g + 1));
+  b->from = hd_xmalloc(4 * (size_t)c->n);
+  b->to = hd_xmalloc(4 * (size_t)c->n);
+  hd_routing_fill(c->routing, seed, c->g, c->n, b->offsets);
+  hd_routing_scatter(c->routing, seed + 1, c->n, b->from);
+  hd_routing_scatter(c->routing, seed + 2, c->n, b->to);
+  HD_TRY(upload_index(b, c->g + 1, b->offsets, &b->at));
+  HD_TRY(upload_index(b, c->n, b->from, &b->gather));
+  return upload_index(b, c->n, b->to, &b->scatter);
+}
+
 static heddle_status make_operands(bench *b) {
   const bench_case *c = &b->c;
   uint64_t m = (uint64_t)c->m, k = (uint64_t)c->k;
   HD_TRY(heddle_sparse_packed_bytes(b->ctx, c->elem, HEDDLE_FAMILY_WGMMA, m, k, &b->packed_bytes));
   HD_TRY(heddle_sparse_dense_row_bytes(b->ctx, c->elem, k, &b->row_bytes));
   size_t a_bytes = b->packed_bytes * (size_t)c->g, b_bytes = b->row_bytes * (size_t)c->n;
-  size_t d_bytes = 2 * (size_t)(c->m * c->n), at_bytes = 4 * (size_t)(c->g + 1);
+  size_t d_bytes = 2 * (size_t)(c->m * c->n);
   size_t n_sets = hd_measure_sets(a_bytes + b_bytes + d_bytes);
   uint8_t *packed = hd_xmalloc(a_bytes);
   heddle_status status = make_experts(b, packed);
@@ -155,26 +191,27 @@ static heddle_status make_operands(bench *b) {
   hd_fill_dense(&fill, c->elem, (uint64_t)c->n, k, b->b, k);
   HD_TRY(hd_rotation_create(b->ctx, b->device, b->b, b_bytes, n_sets, &b->bs));
   HD_TRY(hd_rotation_create(b->ctx, b->device, NULL, d_bytes, n_sets, &b->ds));
-  b->offsets = hd_xmalloc(at_bytes);
-  hd_routing_fill(c->routing, (uint64_t)b->o->seed, c->g, c->n, b->offsets);
-  HD_TRY(hd_buffer_create(b->ctx, b->device, at_bytes, 0, &b->at));
-  return hd_buffer_upload(b->ctx, b->device, &b->at, b->offsets);
+  return make_indices(b);
 }
 
 static void free_bench(bench *b) {
   for (int i = 0; i < EXPERTS; i++)
     hd_free(b->dense[i]);
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < N_WAYS; i++) {
     heddle_kernel_free(b->ways[i].kernel);
     hd_free(b->ways[i].args);
     hd_buffer_free(b->device, &b->ways[i].workspace);
   }
   hd_free(b->b);
   hd_free(b->offsets);
+  hd_free(b->from);
+  hd_free(b->to);
   hd_rotation_free(b->device, &b->a);
   hd_rotation_free(b->device, &b->bs);
   hd_rotation_free(b->device, &b->ds);
   hd_buffer_free(b->device, &b->at);
+  hd_buffer_free(b->device, &b->gather);
+  hd_buffer_free(b->device, &b->scatter);
 }
 
 /* ---- launches ---- */
@@ -192,10 +229,10 @@ static heddle_status give_workspace(bench *b, way *w) {
   return hd_buffer_fill(b->ctx, b->device, &w->workspace, 0);
 }
 
-static heddle_status load(bench *b, bool grouped) {
-  way *w = &b->ways[!grouped];
+static heddle_status load(bench *b, way_kind kind) {
+  way *w = &b->ways[kind];
   heddle_compiled *compiled = NULL;
-  HD_TRY(compile(b->ctx, b->o, &b->c, grouped, &compiled));
+  HD_TRY(compile(b->ctx, b->o, &b->c, kind, &compiled));
   heddle_status status = hd_load_compiled(b->ctx, b->device->runtime, compiled, &w->kernel);
   heddle_compiled_free(compiled);
   HD_TRY(status);
@@ -225,29 +262,61 @@ static int64_t group_of(const bench *b, int64_t column) {
   }
 }
 
-static heddle_status check(bench *b) {
+/* What set 0 of D holds with b's offsets. */
+static heddle_status compare(bench *b, way_kind kind) {
   const bench_case *c = &b->c;
   size_t d_bytes = 2 * (size_t)(c->m * c->n);
-  HD_TRY(hd_buffer_fill(b->ctx, b->device, &b->ds.set[0], HD_POISON_BYTE));
-  HD_TRY(launch(b->ctx, &b->ways[0], 0, b->device->stream));
-  HD_TRY(hd_device_sync(b->ctx, b->device));
   uint8_t *d = hd_xmalloc(d_bytes);
   heddle_status status = hd_buffer_download(b->ctx, b->device, &b->ds.set[0], d);
   for (int64_t i = 0; i < CHECKED && status == HEDDLE_OK; i++) {
     int64_t column = (i * 7919 + 13) % c->n;
+    int64_t of_b = kind == BY_INDEX ? b->from[column] : column;
+    int64_t of_d = kind == BY_INDEX ? b->to[column] : column;
     uint64_t row = (uint64_t)(i * 104729) % (uint64_t)c->m;
     hd_reference r = {.m = (uint64_t)c->m, .n = 1, .k = (uint64_t)c->k, .alpha = 1};
     r.a = (hd_matrix){b->dense[group_of(b, column) % EXPERTS], c->elem, (uint64_t)c->k, 1};
-    r.b = (hd_matrix){(uint8_t *)b->b + (size_t)column * b->row_bytes, c->elem, 1, (uint64_t)c->k};
-    double expected, got = hd_elem_load(HEDDLE_BF16, d, (size_t)(column * c->m) + row);
+    r.b = (hd_matrix){(uint8_t *)b->b + (size_t)of_b * b->row_bytes, c->elem, 1, (uint64_t)c->k};
+    double expected, got = hd_elem_load(HEDDLE_BF16, d, (size_t)(of_d * c->m) + row);
     status = hd_reference_rows(b->ctx, &r, &row, 1, &expected);
     if (status == HEDDLE_OK && !(fabs(got - expected) <= 0.02 * fabs(expected) + 0.5))
       status = hd_error(b->ctx, HEDDLE_MISMATCH, HD_NOWHERE, "bench.groups",
-                        "D[%lld, %lld] is %g, the reference's %g", (long long)row,
-                        (long long)column, got, expected);
+                        "%s: D[%lld, %lld] is %g, the reference's %g", way_names[kind],
+                        (long long)row, (long long)of_d, got, expected);
   }
   hd_free(d);
   return status;
+}
+
+static heddle_status check(bench *b, way_kind kind) {
+  HD_TRY(hd_buffer_fill(b->ctx, b->device, &b->ds.set[0], HD_POISON_BYTE));
+  HD_TRY(launch(b->ctx, &b->ways[kind], 0, b->device->stream));
+  HD_TRY(hd_device_sync(b->ctx, b->device));
+  return compare(b, kind);
+}
+
+static heddle_status route(bench *b, hd_routing routing) {
+  hd_routing_fill(routing, (uint64_t)b->o->seed, b->c.g, b->c.n, b->offsets);
+  return hd_buffer_upload(b->ctx, b->device, &b->at, b->offsets);
+}
+
+static heddle_status replay(bench *b, const hd_graph *graph, way_kind kind) {
+  double seconds;
+  HD_TRY(hd_buffer_fill(b->ctx, b->device, &b->ds.set[0], HD_POISON_BYTE));
+  HD_TRY(hd_graph_time(b->ctx, b->device, graph, 1, &seconds));
+  return compare(b, kind);
+}
+
+/* A captured launch follows offsets that change under it. */
+static heddle_status check_captured(bench *b, way_kind kind) {
+  hd_graph graph;
+  hd_routing other = b->c.routing == HD_ROUTING_ONE ? HD_ROUTING_ZIPF : HD_ROUTING_ONE;
+  HD_TRY(hd_graph_capture(b->ctx, b->device, launch, &b->ways[kind], 1, &graph));
+  heddle_status status = route(b, other);
+  if (status == HEDDLE_OK)
+    status = replay(b, &graph, kind);
+  hd_graph_free(b->device, &graph);
+  HD_TRY(status);
+  return route(b, b->c.routing);
 }
 
 /* ---- a case ---- */
@@ -264,23 +333,30 @@ static double touched_bytes(const bench *b) {
 
 static void print_line(const bench *b, const hd_timing *t) {
   double floor = touched_bytes(b) / ((double)b->o->bandwidth * 1e9);
-  printf("%-6s %4lld %9s %6lld %6lld %6lld %10.2f %10.2f %8.3f %8.3f\n",
+  printf("%-6s %4lld %9s %6lld %6lld %6lld %10.2f %10.2f %10.2f %8.3f %8.3f %8.3f\n",
          heddle_elem_get(b->c.elem)->name, (long long)b->c.g, hd_routing_name(b->c.routing),
-         (long long)b->c.m, (long long)b->c.k, (long long)b->c.n, t[0].median * 1e6,
-         t[1].median * 1e6, t[1].median / t[0].median, floor / t[0].median);
+         (long long)b->c.m, (long long)b->c.k, (long long)b->c.n, t[GROUPS].median * 1e6,
+         t[BY_INDEX].median * 1e6, t[PLAIN].median * 1e6, t[PLAIN].median / t[GROUPS].median,
+         t[BY_INDEX].median / t[GROUPS].median, floor / t[GROUPS].median);
   fflush(stdout);
 }
 
 static heddle_status run_on(bench *b) {
-  hd_timing timings[2];
+  hd_timing timings[N_WAYS];
+  hd_contender list[N_WAYS] = {0};
   HD_TRY(make_operands(b));
-  HD_TRY(load(b, true));
-  HD_TRY(load(b, false));
-  HD_TRY(check(b));
-  hd_contender list[2] = {{.name = "groups", .launch = launch, .user = &b->ways[0]},
-                          {.name = "plain", .launch = launch, .user = &b->ways[1]}};
+  for (way_kind kind = GROUPS; kind < N_WAYS; kind++) {
+    HD_TRY(load(b, kind));
+    if (kind != PLAIN) {
+      HD_TRY(check(b, kind));
+      HD_TRY(check_captured(b, kind));
+    }
+    snprintf(list[kind].name, sizeof list[kind].name, "%s", way_names[kind]);
+    list[kind].launch = launch;
+    list[kind].user = &b->ways[kind];
+  }
   hd_rounds rounds = hd_rounds_for(b->c.n);
-  HD_TRY(hd_measure_rounds(b->ctx, b->device, list, 2, b->a.n_sets, &rounds, timings, NULL));
+  HD_TRY(hd_measure_rounds(b->ctx, b->device, list, N_WAYS, b->a.n_sets, &rounds, timings, NULL));
   print_line(b, timings);
   return HEDDLE_OK;
 }
@@ -293,10 +369,10 @@ static heddle_status run_case(heddle_context *ctx, const hd_device *device, cons
     free_bench(&b);
     return status;
   }
-  for (int i = 0; i < 2; i++) {
+  for (way_kind kind = GROUPS; kind < N_WAYS; kind++) {
     heddle_compiled *compiled = NULL;
-    HD_TRY(compile(ctx, o, c, i == 0, &compiled));
-    printf("%s g=%lld m=%lld k=%lld n=%lld: %s\n", i ? "plain " : "groups", (long long)c->g,
+    HD_TRY(compile(ctx, o, c, kind, &compiled));
+    printf("%-8s g=%lld m=%lld k=%lld n=%lld: %s\n", way_names[kind], (long long)c->g,
            (long long)c->m, (long long)c->k, (long long)c->n, heddle_compiled_schedule(compiled));
     heddle_compiled_free(compiled);
   }
@@ -318,8 +394,8 @@ static bool word_at(const char *list, int i, char out[32]) {
 
 static heddle_status run_all(heddle_context *ctx, const hd_device *device, const options *o) {
   char type[32], groups[32], tokens[32], routing[32];
-  printf("%-6s %4s %9s %6s %6s %6s %10s %10s %8s %8s\n", "type", "g", "routing", "m", "k", "tokens",
-         "groups_us", "plain_us", "ratio", "of_read");
+  printf("%-6s %4s %9s %6s %6s %6s %10s %10s %10s %8s %8s %8s\n", "type", "g", "routing", "m", "k",
+         "tokens", "groups_us", "index_us", "plain_us", "ratio", "index", "of_read");
   for (int t = 0; word_at(o->type, t, type); t++)
     for (int g = 0; word_at(o->groups, g, groups); g++)
       for (int n = 0; word_at(o->tokens, n, tokens); n++)
@@ -358,6 +434,7 @@ static int groups_bench(int argc, char **argv) {
       {"m", CLI_INT, &o.m, "M", "rows of an expert (4096)"},
       {"k", CLI_INT, &o.k, "K", "columns of an expert (2048)"},
       {"schedule", CLI_TEXT, &o.schedule, "S", "of the groups, over the default"},
+      {"index-schedule", CLI_TEXT, &o.index_schedule, "S", "of the groups by index"},
       {"plain-schedule", CLI_TEXT, &o.plain_schedule, "S", "of the plain product"},
       {"bandwidth", CLI_INT, &o.bandwidth, "GB/s", "that of_read counts with (4180)"},
       {"seed", CLI_INT, &o.seed, "S", "of operands and routings"},
@@ -366,7 +443,7 @@ static int groups_bench(int argc, char **argv) {
       {0}};
   const cli_command command = {
       "heddle-groups-bench [OPTIONS]",
-      "Groups beside Heddle's plain product of the same tokens, on a device.",
+      "Groups, and groups by index, beside Heddle's plain product of the same tokens, on a device.",
       "heddle-groups-bench --groups 8,256 --tokens 64,8192\n", list, 0, 0};
   int code = cli_parse(&command, argc, argv, NULL, NULL);
   if (code != CLI_GO)

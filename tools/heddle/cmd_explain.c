@@ -124,6 +124,9 @@ static void print_schedule(const hd_problem *p, const hd_schedule *s) {
 static const char *path_cost(const char *path) {
   if (!strncmp(path, "tma", 3))
     return "one thread issues tensor-map copies; no address arithmetic";
+  if (!strcmp(path, "gather16"))
+    return "producer warps copy rows by index with cp.async, 16 bytes a thread, then a proxy "
+           "fence: no multicast";
   if (!strcmp(path, "gather8"))
     return "producer warps copy 8 bytes a thread at a time, then a proxy fence: half the issue "
            "rate "
