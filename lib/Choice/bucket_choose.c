@@ -14,13 +14,14 @@
 enum { MOST_SAMPLES = 96, MOST_CANDIDATES = MOST_SAMPLES };
 #define TOLERANCE 0.02 /* a bucket that gains less is not made */
 
-/* Multiples of what tiles count in, then eight to an octave, and four from 1024 on. Above the last,
- * schedules stay. */
+/* Multiples of what tiles count in, then sixteen to an octave, eight from 512, and four from 1024
+ * on. Above the last, schedules stay. */
 static const int64_t sizes[] = {
-    1,    8,    16,   24,   32,   40,   48,   56,   64,   80,    96,    112,   128,
-    160,  192,  224,  256,  288,  320,  352,  384,  416,  448,   480,   512,   576,
-    640,  704,  768,  832,  896,  960,  1024, 1280, 1536, 1792,  2048,  2560,  3072,
-    3584, 4096, 5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384};
+    1,    8,    16,   24,   32,   40,   48,   56,   64,   80,   96,   112,   128,   144,   160,
+    176,  192,  208,  224,  240,  256,  272,  288,  304,  320,  336,  352,   368,   384,   400,
+    416,  432,  448,  464,  480,  496,  512,  576,  640,  704,  768,  832,   896,   960,   1024,
+    1280, 1536, 1792, 2048, 2560, 3072, 3584, 4096, 5120, 6144, 7168, 8192,  10240, 12288, 14336,
+    16384};
 
 typedef struct sample {
   int64_t size;
