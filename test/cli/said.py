@@ -13,7 +13,7 @@ import sys
 SECONDS = 120
 DOCUMENTS = ["README.md", "docs/tuning.md", "docs/bench/README.md", "examples/README.md"]
 LEFT_OUT = {
-    "a device": r"heddle (bench(?!.*--list)|tune (examples|linear|--grid))|--gpu|--backend gpu|--case",
+    "a device": r"--device \d|heddle (bench(?!.*--list)|tune (examples|linear|--grid))|--gpu|--backend gpu|--case",
     "what such a command measured": r"heddle tune (list|merge|export|calibrate|evaluate)|--db mine\.db|"
                                     r"heddle report bf16",
     "files of the reader's": r"--a weights\.npy|out/k\.ptx|mixtral/config\.json",
