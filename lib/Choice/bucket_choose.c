@@ -185,7 +185,7 @@ static double weight_of(const chooser *c, const sample *x) {
   int64_t odd = x->size;
   while (odd % 2 == 0)
     odd /= 2;
-  return x->entry || odd == 1 ? 1 : odd == 3 ? 0.7 : 0.3;
+  return x->entry || odd == 1 ? 1 : odd == 3 ? 0.7 : 0.15;
 }
 
 /* What a sample loses by another schedule than its own. The model is no measurement, and a few
@@ -201,7 +201,7 @@ static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
   double off = c->seconds[candidate][j] / c->seconds[x->wish][j] - 1, weight = weight_of(c, x);
   double least = x->entry        ? 10 * TOLERANCE
                  : !c->estimates ? 1.5 * TOLERANCE
-                 : weight == 1 || x->weight > 0 ? 2 * TOLERANCE
+                 : weight == 1 || x->weight > 0 ? 5 * TOLERANCE
                                  : 0;
   if (c->candidate[candidate].cluster != c->candidate[x->wish].cluster)
     off = fmax(off, 0) + unpaired;
