@@ -30,6 +30,7 @@ static heddle_status check_epilogue(heddle_context *ctx, const hd_problem *p, co
   const char *what = acc > FULL && p->c.op                 ? "C"
                      : acc > FULL && p->user               ? "a function of the user's"
                      : acc > FULL && vectors               ? "scale vectors or a bias along n"
+                     : acc > FULL && p->scatter            ? "the indices of D's columns"
                      : acc >= LARGE && s->stream_k && p->c.op ? "C and shared tiles"
                      : acc >= LARGE && s->store == HD_STORE_STAGED && !strcmp(p->act, "gelu")
                          ? "gelu and staged tiles"
