@@ -248,13 +248,13 @@ static void define(hd_emitter *e, hd_value *const *values, hd_value *const *from
 
 /* ---- for, if ---- */
 
-/* A producer that gathers by ld and st has few registers. Where k is short and fixed, ptxas would
+/* A producer that gathers has few registers. Where k is short and fixed, ptxas would
  * unroll the loop over k-blocks, and the addresses of several would not fit. */
 static bool keeps_loop(const hd_emitter *e, const hd_region *region) {
   if (!e->role.op || !hd_op_has(e->role.op, HD_ATTR_REGISTERS))
     return false;
   HD_FOR_OPS(op, region)
-    if (op->kind == HD_OP_COPY_LD_ST)
+    if (op->kind == HD_OP_COPY_LD_ST || op->kind == HD_OP_COPY_CP_ASYNC)
       return true;
   return false;
 }

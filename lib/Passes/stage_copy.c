@@ -288,7 +288,7 @@ void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_v
   if (path == HD_B_TMA)
     copy_b_tma(st, b, place, kg, cursor);
   else
-    copy_b_rows(st, b, place, kg, cursor, path == HD_B_CP_ASYNC || st->p.gather);
+    copy_b_rows(st, b, place, kg, cursor, hd_b_variant_is_async(st->variant, st->p.b.elem));
   copy_scale_tiles(st, b, place, 1, kg, cursor);
   if (st->scales[0] && !st->factors[0])
     copy_scale_rows(st, b, place, kg, cursor);

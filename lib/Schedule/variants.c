@@ -7,6 +7,7 @@ static const hd_b_variant variants[] = {
     {"tma", HD_FAMILY_WGMMA_SP, HD_B_TMA, 16, false, false},
     {"gather16", HD_FAMILY_WGMMA_SP, HD_B_GATHER, 16, false, false},
     {"gather8", HD_FAMILY_WGMMA_SP, HD_B_GATHER, 8, false, false},
+    {"gather4", HD_FAMILY_WGMMA_SP, HD_B_GATHER, 4, false, false},
     {"gather", HD_FAMILY_WGMMA_SP, HD_B_GATHER, 0, false, false},
     {"cp_async16", HD_FAMILY_MMA_SP, HD_B_CP_ASYNC, 16, false, false},
     {"cp_async4", HD_FAMILY_MMA_SP, HD_B_CP_ASYNC, 4, false, false},
@@ -16,6 +17,12 @@ static const hd_b_variant variants[] = {
 int32_t hd_b_variant_align(const hd_b_variant *v, heddle_elem elem) {
   int32_t bytes = heddle_elem_get(elem)->container_bits / 8;
   return v->align > bytes ? v->align : bytes ? bytes : 1;
+}
+
+bool hd_b_variant_is_async(const hd_b_variant *v, heddle_elem elem) {
+  enum { LEAST_ASYNC = 4 };
+  return v->path == HD_B_CP_ASYNC ||
+         (v->path == HD_B_GATHER && hd_b_variant_align(v, elem) >= LEAST_ASYNC);
 }
 
 int32_t hd_run_align(const hd_problem *p, heddle_elem elem) {
@@ -41,13 +48,16 @@ static bool takes_index(const hd_b_variant *v, const hd_problem *p) {
   return by_index == (p->gather != NULL);
 }
 
-/* tcgen05 reads B as wgmma does. */
-static bool serves(const hd_b_variant *v, const hd_schedule *s) {
-  return v->family == (hd_schedule_is_tensor(s) ? HD_FAMILY_WGMMA_SP : s->family);
+/* tcgen05 reads B as wgmma does. Of elements of four bytes "gather" is all that "gather4" would
+ * be. */
+static bool serves(const hd_b_variant *v, const hd_problem *p, const hd_schedule *s) {
+  bool again = v->path == HD_B_GATHER && v->align &&
+               v->align * 8 <= heddle_elem_get(p->b.elem)->container_bits;
+  return v->family == (hd_schedule_is_tensor(s) ? HD_FAMILY_WGMMA_SP : s->family) && !again;
 }
 
 static bool wanted(const hd_b_variant *v, const hd_problem *p, const hd_schedule *s) {
-  if (!serves(v, s) || !takes_index(v, p) || (v->staged && s->store != HD_STORE_STAGED))
+  if (!serves(v, p, s) || !takes_index(v, p) || (v->staged && s->store != HD_STORE_STAGED))
     return false;
   bool named = s->b_path == v->path;
   if (!named && s->b_path != HD_B_AUTO)
@@ -84,7 +94,7 @@ heddle_status hd_b_variant_check(heddle_context *ctx, const hd_problem *p, const
 const hd_b_variant *hd_b_variant_match(const hd_problem *p, const hd_schedule *s, int64_t align) {
   bool permuted = s->store == HD_STORE_PERMUTED, staged = s->store == HD_STORE_STAGED;
   for (const hd_b_variant *v = variants; v < variants + HD_COUNT(variants); v++)
-    if (serves(v, s) && v->path == s->b_path && v->permutes == permuted && v->staged == staged &&
+    if (serves(v, p, s) && v->path == s->b_path && v->permutes == permuted && v->staged == staged &&
         hd_b_variant_align(v, p->b.elem) == align)
       return v;
   return NULL;

@@ -37,5 +37,7 @@ bool hd_reads_bias_n(const hd_problem *problem);
 bool hd_reads_scale_n(const hd_problem *problem);
 /* Its alignment in bytes, the element's size standing for 0. */
 int32_t hd_b_variant_align(const hd_b_variant *variant, heddle_elem elem);
+/* Are B's rows copied by cp.async, which takes 4, 8 or 16 bytes? */
+bool hd_b_variant_is_async(const hd_b_variant *variant, heddle_elem elem);
 
 #endif

@@ -128,9 +128,11 @@ static const char *path_cost(const char *path) {
     return "producer warps copy rows by index with cp.async, 16 bytes a thread, then a proxy "
            "fence: no multicast";
   if (!strcmp(path, "gather8"))
-    return "producer warps copy 8 bytes a thread at a time, then a proxy fence: half the issue "
-           "rate "
-           "of 16-byte copies, no multicast";
+    return "producer warps copy by cp.async of 8 bytes, stages ahead, then a proxy fence: no "
+           "multicast";
+  if (!strcmp(path, "gather4"))
+    return "producer warps copy by cp.async of 4 bytes, stages ahead, then a proxy fence: twice "
+           "the copy instructions of gather8, no multicast";
   if (!strncmp(path, "gather", 6))
     return "producer warps load and store every element, then a proxy fence: many instructions a "
            "byte, no multicast; expect a fraction of the TMA path's speed";
