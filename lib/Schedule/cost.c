@@ -78,11 +78,13 @@ static int64_t pitch_bytes(const hd_problem *p) {
  * copies it by small pieces. */
 static bool is_gathered(const hd_problem *p) { return pitch_bytes(p) % MAP_ALIGN != 0; }
 
-/* The bytes of such a copy, which the pitch aligns, over those of the usual one. */
-static double gather_share(const hd_problem *p) {
-  const double usual = 8;
-  int64_t pitch = pitch_bytes(p);
-  return (double)(pitch & -pitch) / usual;
+/* A stage's copies: by cp.async at one rate, be they of 4 bytes or of 8; else by loads and stores
+ * of as many bytes as the pitch aligns. */
+static double gather_seconds(const hd_problem *p, const hd_schedule *s, const hd_device_model *c) {
+  enum { LEAST_ASYNC = 4 };
+  int64_t pitch = pitch_bytes(p), aligned = pitch & -pitch;
+  double column_s = aligned >= LEAST_ASYNC ? c->gather_column_s : c->gather_byte_s / aligned;
+  return c->gather_s + s->tile_n * column_s;
 }
 
 /* Each row of a stage of B lies in two lines of L2, not in one. */
@@ -97,7 +99,7 @@ static void wgmma_clocks(unit *u) {
   double own = HD_K_STEPS * slabs / warpgroups * fmax(s->tile_n / 2.0, 16);
   u->tensor_s = (port + (s->cluster > 1 ? c->pair_clocks : 0)) / c->clock_hz;
   u->chain_s = (own + (s->wgmma_in_flight ? 0 : c->batch_clocks)) / c->clock_hz;
-  u->issue_s = is_gathered(u->p) ? c->gather_s + s->tile_n * c->gather_column_s / gather_share(u->p)
+  u->issue_s = is_gathered(u->p) ? gather_seconds(u->p, s, c)
                                  : count_copies(u->p, s) * c->issue_clocks / c->clock_hz;
 }
 
@@ -177,7 +179,7 @@ static void add_waves(const unit *u, double before, double waves, double n_ctas,
  * without a multicast; of rows that straddle two lines each CTA, or cluster, gets its own. */
 static double b_traffic(const hd_problem *p, const hd_schedule *s, const hd_device_model *c) {
   if (is_straddling(p))
-    return shares_a(s) ? 1 : 1.0 / s->cluster;
+    return shares_a(s) || is_gathered(p) ? 1 : 1.0 / s->cluster;
   return hd_schedule_along_k(s) > 1 ? c->beside_in_cluster : c->beside;
 }
 

@@ -12,8 +12,9 @@
   .batch_clocks = 172,                    \
   .pair_clocks = 49.3,                    \
   .issue_clocks = 54.4,                   \
-  .gather_s = 4.06e-07,                   \
-  .gather_column_s = 5.19e-09,            \
+  .gather_s = 5e-08,                      \
+  .gather_column_s = 3.7e-09,             \
+  .gather_byte_s = 4.9e-08,               \
   .fill_bytes = 9.72e+12,                 \
   .beside = 0.251,                        \
   .beside_in_cluster = 0.585,             \
@@ -65,7 +66,8 @@ static const struct rate {
     RATE(clock_hz, 1e9, 2.1e9),                    RATE(batch_clocks, 1, 300),
     RATE(pair_clocks, 1, 300),                     RATE(issue_clocks, 1, 300),
     RATE(gather_s, 0.01e-6, 5e-6),                 RATE(gather_column_s, 0.1e-9, 50e-9),
-    RATE(fill_bytes, 1e12, 30e12),                 RATE(beside, 0.1, 1),
+    RATE(gather_byte_s, 1e-9, 500e-9),             RATE(fill_bytes, 1e12, 30e12),
+    RATE(beside, 0.1, 1),
     RATE(beside_in_cluster, 0.1, 1.5),             RATE(void_bytes, 0.1e12, 30e12),
     RATE(dram_bytes, 0.5e12, 4.8e12),              RATE(crowd, 0.001, 0.5),
     RATE(l2_latency_s, 0.2e-6, 2e-6),              RATE(dram_latency_s, 0.4e-6, 4e-6),

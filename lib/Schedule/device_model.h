@@ -14,7 +14,8 @@ typedef struct hd_device_model {
   double pair_clocks;       /* that a stage takes longer when two CTAs share an operand */
   double issue_clocks;      /* of the thread that issues the copies, for each */
   double gather_s;          /* a stage of B takes at least, where its rows are gathered; */
-  double gather_column_s;   /* and for each of its columns */
+  double gather_column_s;   /* and for each of its columns, by cp.async */
+  double gather_byte_s;     /* the same by loads of one byte */
   double fill_bytes;        /* L2 to shared memory */
   double beside;            /* what is left of B's traffic where CTAs side by side read it */
   double beside_in_cluster; /* the same where a cluster splits k */

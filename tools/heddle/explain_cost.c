@@ -6,6 +6,7 @@
 
 #include "Schedule/cost.h"
 #include "Schedule/enumerate.h"
+#include "Schedule/heuristic.h"
 #include "Support/diag.h"
 #include "Support/memory.h"
 
@@ -55,6 +56,22 @@ static void print_dense(double dense, double sparse) {
     printf("sparse is %.2fx as fast\n", dense / sparse);
 }
 
+/* Of a B whose pitch no tensor map takes: the default with rows a little longer. */
+static void print_padded(const hd_problem *p, const hd_schedule *s, const int64_t sizes[3],
+                         const hd_device_model *ceilings) {
+  enum { MAP_ALIGN = 16 };
+  int64_t row = p->b.transposed ? p->n.value : p->k.value, pitch = p->b.ld ? p->b.ld : row;
+  int32_t bits = heddle_elem_get(p->b.elem)->container_bits, unit = 8 * MAP_ALIGN / bits;
+  if (hd_schedule_is_mma(s) || pitch % unit == 0)
+    return;
+  hd_problem padded = *p;
+  padded.b.ld = (pitch + unit - 1) / unit * unit;
+  hd_schedule best = hd_schedule_default(ceilings, &padded);
+  printf("padded    %.2f us if B's rows lay %lld elements apart, a multiple of %d bytes\n",
+         hd_schedule_cost(&padded, &best, sizes, ceilings).seconds * 1e6, (long long)padded.b.ld,
+         MAP_ALIGN);
+}
+
 void explain_print_cost(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
                         const hd_device_model *ceilings, const hd_tuned_entry *entry) {
   hd_product product = hd_product_of(p, size_mnk);
@@ -73,6 +90,7 @@ void explain_print_cost(const hd_problem *p, const hd_schedule *s, const int64_t
          cost.seconds * 1e6, (long long)product.m, (long long)product.n, (long long)product.k,
          ceilings->device, (long long)cost.units, cost.waves);
   print_resources(&cost);
+  print_padded(p, s, sizes, ceilings);
   print_dense(hd_dense_seconds(p, sizes, ceilings), exact ? entry->seconds : cost.seconds);
 }
 
