@@ -292,5 +292,5 @@ double hd_dense_seconds(const hd_problem *p, const int64_t size_mnk[3], const hd
   double bytes = (p->a_shared ? 1 : g) * m * k * bytes_of(p->a_elem) +
                  (p->b.shared && !hd_is_grouped(p) ? 1 : g) * n * k * bits / 8 +
                  g * m / hd_rows_of_d(p) * n * bytes_of(p->d.elem);
-  return c->launch_s + c->tile_s + both(compute, bytes / c->dram_bytes);
+  return c->dense_start_s + both(compute, bytes / c->dense_bytes);
 }

@@ -32,7 +32,9 @@
   .exchange_s = 1e-08,                    \
   .exchange_sm_bytes = 3.5e+10,           \
   .drain_s = 4.66e-07,                    \
-  .dense_flops = 6.9e+14
+  .dense_flops = 6.9e+14,                 \
+  .dense_bytes = 4.5e+12,                 \
+  .dense_start_s = 2.9e-06
 
 /* By compute capability: a target has the last one that is not above its own. SMs as NVIDIA's data
  * sheets have them; in clusters of four as many as were found to run at once (sm_90). */
@@ -76,6 +78,7 @@ static const struct rate {
     RATE(store_sm_bytes, 20e9, 1000e9),            RATE(reduce_s, 0.1e-6, 10e-6),
     RATE(exchange_s, 0.01e-6, 10e-6),              RATE(exchange_sm_bytes, 5e9, 250e9),
     RATE(drain_s, 0.01e-6, 2e-6),                  RATE(dense_flops, 690e12, 690e12),
+    RATE(dense_bytes, 4.5e12, 4.5e12),             RATE(dense_start_s, 2.9e-6, 2.9e-6),
 #undef RATE
 };
 

@@ -32,7 +32,10 @@ typedef struct hd_device_model {
   double exchange_s; /* split-K in a cluster: its start together, and the way of the last sums */
   double exchange_sm_bytes; /* what a CTA receives of the others of its cluster */
   double drain_s;           /* to hear that their rings are free for it */
-  double dense_flops;       /* a dense library's rate for 16-bit types, large sizes */
+  /* Of a dense library, from docs/bench/h200.csv, not by calibrating: */
+  double dense_flops;       /* for 16-bit types, large sizes */
+  double dense_bytes;       /* of DRAM */
+  double dense_start_s;     /* launch, first fill and last drain */
 } hd_device_model;
 
 /* The model that a target (NULL: sm_90a) has unless the caller brings another. That of sm_90a is
