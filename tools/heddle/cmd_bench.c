@@ -233,17 +233,23 @@ static heddle_status run_case(heddle_context *ctx, bench_tool *t, int32_t index)
   return HEDDLE_OK;
 }
 
-/* A case that Heddle has no kernel for is told, and does not keep the others from being
- * measured. */
+/* In its place a row that says why; files of rows have none. */
+static void tell_left_out(heddle_context *ctx, const bench_tool *t, const hd_bench_problem *p) {
+  if (t->printer.format == BENCH_TABLE)
+    printf("%s %lld %lld %lld: no kernel: %s\n", heddle_elem_get(p->elem)->name, (long long)p->m,
+           (long long)p->k, (long long)p->n, hd_first_error_text(ctx, "no reason"));
+}
+
+/* A case that Heddle has no kernel for is told, and counted at the end. */
 static heddle_status run_all(heddle_context *ctx, bench_tool *t) {
   const bench_args *a = t->args;
-  heddle_status left_out = HEDDLE_OK;
+  int32_t i, n_left_out = 0;
   if (t->grid.n == 0)
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = a->grid}, "bench.grid",
                     "no case%s%s; legal: TYPE M K N [DTYPE]", a->only ? " of " : "",
                     a->only ? a->only : "");
   t->began = hd_clock_seconds();
-  for (int32_t i = 0; i < t->grid.n; i++) {
+  for (i = 0; i < t->grid.n; i++) {
     if (a->seconds && hd_clock_seconds() - t->began > (double)a->seconds) {
       hd_note(ctx, HD_NOWHERE, "bench.seconds", "%d of %d cases in %lld s", i, t->grid.n,
               (long long)a->seconds);
@@ -256,14 +262,18 @@ static heddle_status run_all(heddle_context *ctx, bench_tool *t) {
         t->device    ? run_case(ctx, t, i)
         : a->predict ? bench_dynamic_predict(ctx, p, &t->options, a->target, &t->dynamic)
                      : list_case(ctx, t, p);
-    if (status != HEDDLE_OK && (status != HEDDLE_UNSUPPORTED || !t->many))
+    if (t->many && (status == HEDDLE_INVALID || status == HEDDLE_UNSUPPORTED)) {
+      tell_left_out(ctx, t, p);
+      n_left_out++;
+    } else if (status != HEDDLE_OK) {
       return status;
-    if (status != HEDDLE_OK)
-      left_out = status;
+    }
     fflush(stdout);
     cli_print_diagnostics(ctx);
   }
-  return left_out;
+  return n_left_out ? hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "bench.left-out",
+                               "%d of %d cases have no kernel", n_left_out, i)
+                    : HEDDLE_OK;
 }
 
 /* A grid of dynamic kernels has hundreds to compile, seconds each: while one case is measured. */
