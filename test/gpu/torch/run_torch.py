@@ -6,7 +6,8 @@ import subprocess
 import sys
 import time
 
-SECONDS = {"llama": 90, "overhead": 10, "checks": 75, "cases": 75, "hostile": 25, "device": 25}
+SECONDS = {"llama": 90, "overhead": 10, "checks": 75, "cases": 75, "hostile": 25, "device": 25,
+           "experts": 30}
 parser = argparse.ArgumentParser()
 parser.add_argument("--out", required=True)
 parser.add_argument("parts", nargs="*", default=[])
