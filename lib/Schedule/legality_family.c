@@ -24,22 +24,35 @@ static heddle_status no_instruction(heddle_context *ctx, const hd_problem *p, co
  * epilogue by every large tile: test/emit/epilogue_registers.test). */
 static heddle_status check_epilogue(heddle_context *ctx, const hd_problem *p, const hd_schedule *s,
                                     int32_t acc) {
-  enum { FULL = 160, LARGE = 128 };
+  enum { LARGE = 128, FULL = 160 };
+  static const char narrower[] = "tile n 128", plainer[] = "store=quad stream_k=0";
+  bool large = acc >= LARGE, full = acc >= FULL, over = acc > FULL;
+  bool staged = s->store == HD_STORE_STAGED;
   bool vectors = (p->scale_a.op && !p->scale_a.one) || (p->scale_b.op && !p->scale_b.one) ||
                  (p->bias.op && p->bias_along_n);
-  const char *what = acc > FULL && p->c.op                 ? "C"
-                     : acc > FULL && p->user               ? "a function of the user's"
-                     : acc > FULL && vectors               ? "scale vectors or a bias along n"
-                     : acc > FULL && p->scatter            ? "the indices of D's columns"
-                     : acc >= LARGE && s->stream_k && p->c.op ? "C and shared tiles"
-                     : acc >= LARGE && s->store == HD_STORE_STAGED && !strcmp(p->act, "gelu")
-                         ? "gelu and staged tiles"
-                         : NULL;
-  if (!what)
-    return HEDDLE_OK;
-  REFUSE(HEDDLE_UNSUPPORTED, "schedule.epilogue-registers",
-         "tile %dx%d holds %d accumulators a thread, which leave no registers for %s; nearest: %s",
-         s->tile_m, s->tile_n, acc, what, acc > FULL ? "tile n 128" : "store=quad stream_k=0");
+  bool computes = strcmp(p->act, "none") != 0 || p->alpha;
+  const struct {
+    bool spills;
+    const char *what, *nearest;
+  } held[] = {
+      {full && p->c.op, "C", narrower},
+      {over && p->user, "a function of the user's", narrower},
+      {over && vectors, "scale vectors or a bias along n", narrower},
+      {over && p->scatter, "the indices of D's columns", narrower},
+      {over && p->d.elem == HEDDLE_F32 && (computes || !p->n.value),
+       "an epilogue into f32, or its size known at launch", narrower},
+      {full && vectors && staged, "scale vectors or a bias along n, and staged tiles", plainer},
+      {large && s->stream_k && p->c.op, "C and shared tiles", plainer},
+      {large && staged && !strcmp(p->act, "gelu"), "gelu and staged tiles",
+       over ? narrower : plainer},
+  };
+  for (size_t i = 0; i < HD_COUNT(held); i++)
+    if (held[i].spills)
+      REFUSE(HEDDLE_UNSUPPORTED, "schedule.epilogue-registers",
+             "tile %dx%d holds %d accumulators a thread, which leave no registers for %s; "
+             "nearest: %s",
+             s->tile_m, s->tile_n, acc, held[i].what, held[i].nearest);
+  return HEDDLE_OK;
 }
 
 static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
