@@ -55,21 +55,23 @@ def peak_mb(pid):
 class Run:
     """A command over all shards, killed on its way; the figures of it."""
 
-    def __init__(self, command, source, out, wanted, kills):
-        self.command, self.source, self.out, self.wanted, self.left = command, source, out, wanted, kills
-        self.kills = self.peak = self.compared = 0
-        self.seen = set()
+    def __init__(self, command, source, out, wanted, shards, kills):
+        self.command, self.source, self.out, self.wanted = command, source, out, wanted
+        self.shards, self.left, self.kills = shards, kills, 0
+        self.peak, self.seen = 0, set()
 
     def watch(self, child):
-        """Until the child ends, or is killed at a moment of its own."""
-        began, at = time.monotonic(), random.uniform(0.2, 1.5) * (1 + len(self.seen))
+        """Until the child ends, or is killed in the middle of a shard: the kills are spread over the shards."""
+        due, polls = (self.kills + 1) * self.shards // (self.kills + self.left + 1), random.randrange(8)
         while child.poll() is None:
             self.peak = max(self.peak, peak_mb(child.pid))
             self.compare()
             in_the_middle = any(name.endswith(".journal") for name in os.listdir(self.out)) if os.path.isdir(self.out) else False
-            if self.left and in_the_middle and time.monotonic() - began > at:
+            polls -= in_the_middle and len(self.seen) >= due
+            if self.left and in_the_middle and polls < 0:
                 child.send_signal(signal.SIGKILL)
                 self.left, self.kills = self.left - 1, self.kills + 1
+                break
             time.sleep(0.02)
 
     def compare(self):
@@ -105,7 +107,7 @@ def run(what, command, models, folder, args):
         raise SystemExit(f"{command}: failed")
     wanted = [os.path.join(once + ".out", f"model-{i:05}.safetensors") for i in range(MODELS)]
     began = time.monotonic()
-    one = Run([name, *options], many, many + ".out", wanted, args.kills)
+    one = Run([name, *options], many, many + ".out", wanted, args.shards, args.kills)
     one.all()
     seconds, size = time.monotonic() - began, sum(os.path.getsize(models[i % MODELS]) for i in range(args.shards))
     print(f"{what}: {size / 1e9:.2f} GB in {args.shards} shards, {one.kills} kills, {len(one.seen)} of {args.shards} as of an "
