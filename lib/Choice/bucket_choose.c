@@ -190,11 +190,11 @@ static double weight_of(const chooser *c, const sample *x) {
 
 /* What a sample loses by another schedule than its own. The model is no measurement, and a few
  * percent off: common sizes lose at least what a bucket costs, and more; what was measured there,
- * or what no model estimates, is worth more than a bucket. Whether CTAs work in pairs is decided by
- * the power that a long launch draws, which the model does not know. */
+ * or what no model estimates, is worth more than a bucket. Of clusters the model knows least, since
+ * the power that a launch draws decides: another cluster size counts as 6 % more, at any size. */
 static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
   enum { STEEP = 4 };
-  const double unpaired = 0.06;
+  const double other_cluster = 0.06;
   const sample *x = &c->sample[j];
   if (candidate == x->wish)
     return 0;
@@ -204,7 +204,7 @@ static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
                  : weight == 1 || x->weight > 0 ? 5 * TOLERANCE
                                  : 0;
   if (c->candidate[candidate].cluster != c->candidate[x->wish].cluster)
-    off = fmax(off, 0) + unpaired;
+    off = fmax(off, 0) + other_cluster;
   return weight * fmax(off > TOLERANCE ? STEEP * off : off, least);
 }
 
