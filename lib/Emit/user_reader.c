@@ -242,12 +242,13 @@ static bool read_hex(hd_user_word word, hd_user_type type, double *value) {
 }
 
 static bool read_decimal(hd_user_word word, double *value) {
-  char digits[64];
-  if (word.n >= sizeof digits || !memchr(word.at, '.', word.n) ||
-      strspn(word.at, "0123456789+-.eE") < word.n)
+  char digits[64]; /* what is read may end with the word, without a NUL */
+  if (word.n >= sizeof digits || !memchr(word.at, '.', word.n))
     return false;
   memcpy(digits, word.at, word.n);
   digits[word.n] = '\0';
+  if (strspn(digits, "0123456789+-.eE") < word.n)
+    return false;
   char *end;
   *value = hd_strtod(digits, &end);
   return end == digits + word.n;

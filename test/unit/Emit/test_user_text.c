@@ -321,6 +321,30 @@ static void what_grows_is_bounded(void **state) {
   }
 }
 
+/* A text of so many bytes, with no byte behind them: AddressSanitizer sees what reads on. */
+static void a_text_may_end_anywhere(void **state) {
+  (void)state;
+  static const char whole[] =
+      "@t = constant [2 x float] [float 1.5, float 0x3FF8000000000000]\n" HEAD
+      "  %y = fadd float %x, 3.25\n"
+      "  %less = icmp ult i32 %r, 1234\n"
+      "  %z = select i1 %less, float %y, float 6.5\n"
+      "  %w = call float @llvm.fabs.f32(float %z)\n"
+      "  ret float %w\n"
+      "}";
+  for (size_t n = 0; n < sizeof whole - 1; n++) {
+    char *text = malloc(n ? n : 1);
+    assert_non_null(text);
+    const hd_user_source source = {memcpy(text, whole, n), n, NULL};
+    heddle_context *ctx = heddle_context_create();
+    hd_user_function *function = NULL;
+    assert_int_not_equal(hd_user_read(ctx, &source, "f", &function), HEDDLE_OK);
+    heddle_context_free(ctx);
+    free(text);
+  }
+  free(open_text(whole));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(integers_are_those_of_c),
@@ -328,6 +352,7 @@ int main(void) {
       cmocka_unit_test(a_switch_takes_its_case),
       cmocka_unit_test(what_is_not_of_the_text_is_refused),
       cmocka_unit_test(what_grows_is_bounded),
+      cmocka_unit_test(a_text_may_end_anywhere),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
