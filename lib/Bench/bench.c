@@ -298,16 +298,19 @@ static heddle_status time_final(heddle_context *ctx, bench *x, entry *list, int3
   hd_arena arena = {0};
   hd_contender *c = HD_NEW_ARRAY(&arena, hd_contender, n);
   hd_timing *timing = HD_NEW_ARRAY(&arena, hd_timing, n);
+  double *samples = HD_NEW_ARRAY(&arena, double, n * HD_MOST_ROUNDS);
   hd_rounds rounds = x->options->sample ? hd_rounds_brief(x->p->n) : hd_rounds_for(x->p->n);
   rounds.enough = x->options->enough;
   double sustained = x->options->sustained_seconds > 0 ? x->options->sustained_seconds : 1;
   for (int32_t i = 0; i < n; i++)
     c[i] = list[i].contender;
   heddle_status status =
-      hd_measure_rounds(ctx, x->device, c, n, x->n_sets, &rounds, timing, NULL);
+      hd_measure_rounds(ctx, x->device, c, n, x->n_sets, &rounds, timing, samples);
   for (int32_t i = 0; i < n && status == HEDDLE_OK; i++) {
     list[i].row.timing = timing[i];
     list[i].row.n_rounds = rounds.n_rounds;
+    memcpy(list[i].row.round, &samples[i * rounds.n_rounds],
+           (size_t)rounds.n_rounds * sizeof *samples);
     if (x->options->alone && list[i].alone && hd_measure_is_large(x->p->n))
       status = hd_measure_alone(ctx, x->device, &c[i], x->n_sets, sustained, x->options->nvml,
                                 &list[i].row.alone);

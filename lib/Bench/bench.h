@@ -63,6 +63,7 @@ typedef struct hd_bench_row {
   bool weights_ready, dynamic, row_major;
   hd_timing timing;
   int32_t n_rounds; /* of the final; 1: a quick look alone; 0: not timed, because wrong */
+  double round[HD_MOST_ROUNDS]; /* seconds in each of the final; 0: it was not needed */
   hd_alone alone;   /* zeros when not asked */
   double error, bound; /* ||D - R|| / ||R|| over what was checked; 0: it stores no D */
   bool whole; /* all of D was checked afterwards (whole_check.h), not only sampled rows */

@@ -10,7 +10,7 @@
 #include "Tune/tune.h"
 
 /* Beside the finalists asked for: the default and the incumbent. */
-enum { HD_MOST_FINALISTS = HD_TUNE_MOST_FINALISTS + 2, HD_MOST_ROUNDS = 16 };
+enum { HD_MOST_FINALISTS = HD_TUNE_MOST_FINALISTS + 2 };
 
 typedef enum hd_entry_state {
   HD_STATE_WAITING,

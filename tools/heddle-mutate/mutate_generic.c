@@ -225,10 +225,11 @@ static bool is_sync(const statement *s) {
   return false;
 }
 
-/* The op synchronises, or what it may be swapped with. */
-static bool orders(const hd_op *op) {
+/* The op synchronises, or what it is swapped with. */
+static bool orders(const hd_op *op, const char *change) {
+  bool swapped = !strcmp(change, "op swapped");
   return (hd_op_effects(op->kind) & HD_EFFECT_SYNC) ||
-         (op->prev && (hd_op_effects(op->prev->kind) & HD_EFFECT_SYNC));
+         (swapped && op->prev && (hd_op_effects(op->prev->kind) & HD_EFFECT_SYNC));
 }
 
 static const char *line_at(const char *text, int32_t i) {
@@ -246,7 +247,7 @@ static bool draw_mutant(uint64_t *seed, const mutate_form *form, const bool *exe
     m->module = mutate_generic_role(seed, form->module, m->site, &m->op);
     if (m->module)
       describe_role(form, m);
-    g->sync = m->module && orders(mutate_op_at(form->module, m->site));
+    g->sync = m->module && orders(mutate_op_at(form->module, m->site), m->op);
     return m->module != NULL;
   }
   statement s;
