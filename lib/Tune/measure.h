@@ -55,8 +55,8 @@ hd_rounds hd_rounds_quick(int64_t n);
 hd_rounds hd_rounds_brief(int64_t n);
 
 /* Interleaved: every contender once a round; each round begins with the next contender, so that
- * none always follows the same one. samples (may be NULL) takes n times n_rounds figures, those of a
- * contender together, in the order of the rounds; 0 for rounds that were not needed. */
+ * none always follows the same one. samples (may be NULL) takes n times n_rounds figures, those of
+ * a contender together, in the order of the rounds; 0 for rounds that were not needed. */
 heddle_status hd_measure_rounds(heddle_context *ctx, const hd_device *device,
                                 const hd_contender *list, int32_t n, size_t n_sets,
                                 const hd_rounds *rounds, hd_timing *timings, double *samples);

@@ -16,11 +16,12 @@
 #include "Support/diag.h"
 #include "Support/hash.h"
 #include "Support/strbuf.h"
+#include "Tune/measure.h"
 #include "cli.h"
 #include "commands.h"
 #include "tune_commands.h"
 
-enum { LINE_BYTES = 8192, MOST_ROUNDS = 16 };
+enum { LINE_BYTES = 8192 };
 
 typedef struct scripted {
   heddle_context *ctx;
@@ -304,10 +305,10 @@ static void do_final(scripted *s, char *text) {
   char *rest = NULL, *word = strtok_r(text, "\t", &rest), cubin[33];
   int n_rounds = word ? atoi(word) : 0;
   hd_strbuf figures = {0}, rounds = {0}, cubins = {0};
-  n_rounds = n_rounds < 1 || n_rounds > MOST_ROUNDS ? 9 : n_rounds;
+  n_rounds = n_rounds < 1 || n_rounds > HD_MOST_ROUNDS ? 9 : n_rounds;
   pause_for(s);
   while ((word = strtok_r(NULL, "\t", &rest))) {
-    double sample[MOST_ROUNDS], seconds = seconds_of(s, word);
+    double sample[HD_MOST_ROUNDS], seconds = seconds_of(s, word);
     const struct fault *fault = fault_of(s, word);
     if (fault)
       fault->commit();

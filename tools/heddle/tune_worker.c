@@ -18,7 +18,7 @@
 #include "compile_input.h"
 #include "tune_commands.h"
 
-enum { LINE_BYTES = 8192, MOST_ROUNDS = 16, MOST_FINALISTS = HD_TUNE_MOST_FINALISTS + 2 };
+enum { LINE_BYTES = 8192, MOST_FINALISTS = HD_TUNE_MOST_FINALISTS + 2 };
 
 typedef struct worker {
   heddle_context *ctx;
@@ -176,10 +176,10 @@ static heddle_status do_measure(worker *w, const char *schedule, bool sustained)
 static heddle_status play_final(worker *w, const hd_candidate *list, int32_t n, int32_t n_rounds) {
   hd_contender contender[MOST_FINALISTS];
   hd_timing t[MOST_FINALISTS];
-  double samples[MOST_FINALISTS * MOST_ROUNDS];
+  double samples[MOST_FINALISTS * HD_MOST_ROUNDS];
   hd_rounds rounds = hd_rounds_for(w->product.n);
   double error;
-  if (n_rounds > 0 && n_rounds <= MOST_ROUNDS)
+  if (n_rounds > 0 && n_rounds <= HD_MOST_ROUNDS)
     rounds.n_rounds = n_rounds;
   for (int32_t i = 0; i < n; i++) {
     contender[i] = hd_candidate_contender(&list[i]);
