@@ -86,14 +86,22 @@ static void wake_others(hd_request *r) {
     hd_keeper_wake(s);
 }
 
+/* What a shortage of memory left out is not committed. */
+static void run_once(hd_request *r) {
+  uint64_t before = hd_memory_shortages();
+  r->run(r);
+  if (r->sql == HD_SQL_OK && hd_memory_shortages() != before)
+    hd_sql_ok(r, hd_store_no_memory(r->store));
+  end_transaction(r);
+}
+
 void hd_request_run(hd_request *r, hd_store *store) {
   enum { TRIES = 5 };
   r->store = store;
   for (int i = 0; i < TRIES; i++) {
     hd_request_reset(r);
     r->wait_until = 0;
-    r->run(r);
-    end_transaction(r);
+    run_once(r);
     /* a conflict is another transaction that was faster: seen on the second try */
     if (r->sql != HD_SQL_AGAIN && r->sql != HD_SQL_CONFLICT && !(r->sql == HD_SQL_DOWN && i == 0))
       break;

@@ -71,6 +71,8 @@ static hd_sql upgrade(hd_store *s, int from, int to) {
     done = hd_store_run(s, HD_Q_schema_set, &arena, &rows, "ti", "schema", (int64_t)to);
   if (done == HD_SQL_OK)
     done = hd_store_run(s, HD_Q_schema_set, &arena, &rows, "ti", "schema_oldest", oldest_of(to));
+  if (done == HD_SQL_OK)
+    done = hd_store_mark(s);
   hd_arena_free(&arena);
   return done;
 }

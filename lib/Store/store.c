@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,6 +112,7 @@ heddle_status hd_store_open(heddle_context *ctx, const char *url, hd_store **sto
                     "got \"%.100s\"; legal: sqlite:PATH, postgresql://USER@HOST/DATABASE; "
                     "nearest: sqlite:heddle.db",
                     url);
+  uint64_t before = hd_memory_shortages();
   hd_store *s = hd_try_zalloc(ctx, sizeof *s, "a connection to the database");
   if (!s)
     return HEDDLE_NO_MEMORY;
@@ -118,14 +120,19 @@ heddle_status hd_store_open(heddle_context *ctx, const char *url, hd_store **sto
   s->connection = hd_xzalloc(driver->size);
   s->connection->where = hd_xstrdup(where);
   prepare_texts(s);
-  if (reconnect(s) != HD_SQL_OK) {
-    heddle_status status = hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "store.connect",
-                                    "cannot open the database: %s", s->connection->error);
+  hd_sql done = reconnect(s);
+  heddle_status status =
+      done == HD_SQL_OK ? HEDDLE_OK
+                        : hd_error(ctx, done == HD_SQL_FOREIGN ? HEDDLE_INVALID : HEDDLE_ENVIRONMENT,
+                                   HD_NOWHERE,
+                                   done == HD_SQL_FOREIGN ? "store.foreign" : "store.connect",
+                                   "cannot open the database: %s", s->connection->error);
+  status = hd_memory_status(ctx, before, status);
+  if (status == HEDDLE_OK)
+    *store = s;
+  else
     hd_store_close(s);
-    return status;
-  }
-  *store = s;
-  return HEDDLE_OK;
+  return status;
 }
 
 void hd_store_close(hd_store *s) {
@@ -153,10 +160,16 @@ heddle_status hd_store_failed(heddle_context *ctx, const hd_store *s) {
 
 /* ---- running ---- */
 
+hd_sql hd_store_no_memory(hd_store *s) {
+  snprintf(s->connection->error, sizeof s->connection->error, "memory ran out");
+  return HD_SQL_DOWN;
+}
+
 hd_sql hd_store_run(hd_store *s, hd_query query, hd_arena *arena, hd_rows *rows, const char *types,
                     ...) {
   hd_param params[HD_MAX_PARAMS];
   int n = 0;
+  uint64_t before = hd_memory_shortages();
   va_list args;
   va_start(args, types);
   for (; types[n]; n++) {
@@ -172,6 +185,7 @@ hd_sql hd_store_run(hd_store *s, hd_query query, hd_arena *arena, hd_rows *rows,
       const json_t *json = va_arg(args, const json_t *);
       char *text = json ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
       p->text = text ? hd_arena_strdup(arena, text) : NULL;
+      hd_memory_add_shortages(json && !text);
       hd_free(text);
     }
     if (p->type == 'j' || (p->type == 'd' && isnan(p->d)))
@@ -181,7 +195,11 @@ hd_sql hd_store_run(hd_store *s, hd_query query, hd_arena *arena, hd_rows *rows,
   if (s->lost && (s->in_transaction || reconnect(s) != HD_SQL_OK))
     return HD_SQL_DOWN;
   *rows = (hd_rows){0};
-  return result(s, s->driver->run(s->connection, query, s->sql[query], params, n, arena, rows));
+  if (hd_memory_shortages() != before) /* a text that is missing would be stored as NULL */
+    return hd_store_no_memory(s);
+  hd_sql done = s->driver->run(s->connection, query, s->sql[query], params, n, arena, rows);
+  return done == HD_SQL_OK && hd_memory_shortages() != before ? hd_store_no_memory(s)
+                                                              : result(s, done);
 }
 
 static hd_sql script(hd_store *s, const char *sql) {
@@ -193,6 +211,10 @@ hd_sql hd_store_script(hd_store *s, const char *text) {
   hd_sql done = script(s, sql);
   hd_free(sql);
   return done;
+}
+
+hd_sql hd_store_mark(hd_store *s) {
+  return s->driver->mark ? script(s, s->driver->mark) : HD_SQL_OK;
 }
 
 hd_sql hd_store_begin(hd_store *s) {

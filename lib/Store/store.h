@@ -46,7 +46,9 @@ typedef enum hd_sql {
   HD_SQL_OK,
   HD_SQL_CONFLICT, /* a unique index has such a row already */
   HD_SQL_AGAIN,    /* another transaction was in the way: run this one again from its begin */
-  HD_SQL_DOWN,     /* the database is away, or cannot write: the next begin tries to connect */
+  HD_SQL_DOWN,     /* the database is away, or cannot write: the next begin tries to connect; or
+                    * memory ran out */
+  HD_SQL_FOREIGN,  /* it is another program's: of connecting alone */
   HD_SQL_BROKEN    /* the statement is wrong: a bug */
 } hd_sql;
 
@@ -72,7 +74,8 @@ void hd_time_format(int64_t ms, char out[32]);
 typedef struct hd_store hd_store;
 
 /* "sqlite:PATH" or "postgresql://…" (any URI or "postgresql:KEY=VALUE …" of libpq). Connects at
- * once; HEDDLE_ENVIRONMENT when it cannot, HEDDLE_INVALID when the URL is neither. */
+ * once; HEDDLE_ENVIRONMENT when it cannot, HEDDLE_INVALID when the URL is neither, or the database
+ * another program's (store.foreign). */
 heddle_status hd_store_open(heddle_context *ctx, const char *url, hd_store **store);
 void hd_store_close(hd_store *store); /* accepts NULL */
 bool hd_store_is_postgresql(const hd_store *store);
@@ -91,8 +94,14 @@ hd_sql hd_store_begin(hd_store *store);
 hd_sql hd_store_commit(hd_store *store);
 void hd_store_rollback(hd_store *store);
 
+/* What ran out of memory is not done: HD_SQL_DOWN, and the error says so. */
+hd_sql hd_store_no_memory(hd_store *store);
+
 /* Statements without results or parameters, in the words of statements.sql. */
 hd_sql hd_store_script(hd_store *store, const char *text);
+
+/* A SQLite file says from now on that it is heddled's; nothing on PostgreSQL. */
+hd_sql hd_store_mark(hd_store *store);
 
 /* Wakes others: PostgreSQL's NOTIFY; nothing on SQLite, whose only daemon is this one. */
 hd_sql hd_store_notify(hd_store *store);

@@ -22,6 +22,7 @@ typedef struct hd_connection {
 typedef struct hd_driver {
   const char *const *words; /* {word}, replacement, …, NULL */
   const char *begin;
+  const char *mark;                    /* says whose the database is, once it has tables, or NULL */
   size_t size;                         /* of its connection */
   hd_sql (*connect)(hd_connection *c); /* again, too */
   void (*disconnect)(hd_connection *c);

@@ -1,9 +1,11 @@
 """test_command.py: heddled's command line, configuration and refusals, on SQLite."""
+import contextlib
 import os
 import re
 import sqlite3
 import subprocess
 import tempfile
+import time
 import unittest
 
 from daemon import Daemon
@@ -79,6 +81,38 @@ class Command(unittest.TestCase):
         self.refused("store.connect", "serve", "--listen", "127.0.0.1:0", "--store", "sqlite:" + bad, code=4,
                      says="not a database")
 
+    def test_a_strange_database(self):
+        """None is served from, nor written to; each is refused within a second."""
+        ours = "PRAGMA application_id = 1212435524;"
+        for i, sql in enumerate((
+                "CREATE TABLE bookmark(url TEXT)",
+                "CREATE TABLE counter(name TEXT, value INTEGER)",
+                "PRAGMA application_id = 1212435538; CREATE TABLE run(id TEXT)",  # of heddle tune
+                ours + "CREATE VIEW counter AS WITH RECURSIVE n(name, value) AS (SELECT 'schema', 1 UNION ALL"
+                       " SELECT name, value + 1 FROM n) SELECT * FROM n",
+                ours + "CREATE VIRTUAL TABLE counter USING fts5(name, value)",
+                ours + "CREATE TABLE counter(name TEXT, value AS (length(hex(zeroblob(99999999)))))")):
+            path = self.path("strange%d.db" % i)
+            with contextlib.closing(sqlite3.connect(path)) as database:
+                database.executescript(sql)
+            with open(path, "rb") as file:
+                before = file.read()
+            for command in (["check"], ["migrate"], ["token", "list"], ["serve", "--listen", "127.0.0.1:0"]):
+                start = time.monotonic()
+                self.refused("store.foreign", *command, "--store", "sqlite:" + path, says="what heddled wrote")
+                self.assertLess(time.monotonic() - start, 1)
+            with open(path, "rb") as file:
+                self.assertEqual(file.read(), before)
+
+    def test_a_database_says_whose_it_is(self):
+        """By its id; one that is older than the id is known by its tables."""
+        for _ in range(2):
+            self.assertEqual(heddled("migrate", "--store", self.store).returncode, 0)
+            self.assertEqual(heddled("check", "--store", self.store).returncode, 0)
+            with contextlib.closing(sqlite3.connect(self.store[len("sqlite:"):])) as database:
+                self.assertIn(database.execute("PRAGMA application_id").fetchone(), [(1212435524,), (0,)])
+                database.execute("PRAGMA application_id = 0")
+
     def test_tokens(self):
         def token(*args):
             return heddled("token", *args, "--store", self.store)
@@ -110,7 +144,7 @@ class Command(unittest.TestCase):
         db.close()
         self.refused("store.schema", "migrate", "--store", self.store, code=3, says="schema 99")
         db = sqlite3.connect(self.path("other.db"))
-        db.execute("CREATE TABLE counter(x)")
+        db.executescript("PRAGMA application_id = 1212435524; CREATE TABLE counter(x)")
         db.commit()
         db.close()
         self.refused("store.migrate", "migrate", "--store", "sqlite:" + self.path("other.db"), code=4)

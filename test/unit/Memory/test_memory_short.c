@@ -26,6 +26,7 @@
 #include "heddle/simulate.h"
 #include "heddle/sparse.h"
 #include "heddle/tuned.h"
+#include "memory_store.h"
 #include "shortage.h"
 
 static const char example[] = HD_SOURCE_DIR "/examples/linear_bf16.heddle";
@@ -370,6 +371,7 @@ static const operation operations[] = {{"parse", parse, SHORTAGE_ANY, false, NUL
                                        {"tuned", tuned, SHORTAGE_ANY, false, NULL},
                                        {"schedules", schedules, SHORTAGE_ANY, true, NULL},
                                        {"records", records, SHORTAGE_ANY, false, check_records},
+                                       {"store", memory_store, SHORTAGE_ANY, false, NULL},
                                        {"passes", passes, SHORTAGE_OWN, true, NULL},
                                        {"compile", compile, SHORTAGE_OWN, true, NULL},
                                        {"compile-user", compile_user, SHORTAGE_OWN, true, NULL}};
