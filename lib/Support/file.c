@@ -19,6 +19,8 @@ static heddle_status io_error(heddle_context *ctx, const char *path, const char 
   int code = errno;
   heddle_status status = code == ENOENT ? HEDDLE_NOT_FOUND : HEDDLE_ENVIRONMENT;
   hd_loc loc = {.file = path};
+  if (code == ENOMEM)
+    return hd_error(ctx, HEDDLE_NO_MEMORY, loc, "memory.size", "no memory to %s it", what);
   return hd_error(ctx, status, loc, "file.io", "cannot %s: %s", what, strerror(code));
 }
 
@@ -68,8 +70,9 @@ static bool read_on(reading *r, size_t most) {
   return true;
 }
 
-/* What a file of more than `most` bytes is told: of a text, of a header's, of an exact size. */
-typedef enum limit { TEXT, HEADER, EXACT } limit;
+/* What a file of more than `most` bytes is told: of a text, of any bytes, of a header's, of an exact
+ * size. */
+typedef enum limit { TEXT, BYTES, HEADER, EXACT } limit;
 
 static heddle_status refuse_more(heddle_context *ctx, const char *path, limit of, size_t most) {
   hd_loc loc = {.file = path};
@@ -79,7 +82,8 @@ static heddle_status refuse_more(heddle_context *ctx, const char *path, limit of
   if (of == HEADER)
     return hd_error(ctx, HEDDLE_INVALID, loc, "file.tail",
                     "got more bytes than the header tells; legal: %zu", most);
-  return hd_error(ctx, HEDDLE_INVALID, loc, "file.bytes", "got more bytes; legal: %zu", most);
+  return hd_error(ctx, HEDDLE_INVALID, loc, "file.bytes", "got more bytes; legal: %s%zu",
+                  of == BYTES ? "up to " : "", most);
 }
 
 /* The sizer, if any, sees the head before anything else is read and says how many bytes follow. */
@@ -115,12 +119,40 @@ static heddle_status read_path(heddle_context *ctx, const char *path, limit of,
 }
 
 heddle_status hd_file_read(heddle_context *ctx, const char *path, char **data, size_t *n_bytes) {
-  return read_path(ctx, path, TEXT, NULL, SIZE_MAX - 2, data, n_bytes);
+  return hd_file_read_most(ctx, path, SIZE_MAX - 2, data, n_bytes);
+}
+
+heddle_status hd_file_read_most(heddle_context *ctx, const char *path, size_t most, char **data,
+                                size_t *n_bytes) {
+  return read_path(ctx, path, BYTES, NULL, most, data, n_bytes);
+}
+
+/* The mark shows nowhere: what complains of the word behind it shows the word that is legal. */
+static heddle_status refuse_mark(heddle_context *ctx, const char *path, const char *text) {
+  static const struct {
+    const char *bytes, *name;
+  } marks[] = {{"\xef\xbb\xbf", "EF BB BF"}, {"\xff\xfe", "FF FE"}, {"\xfe\xff", "FE FF"}};
+  for (size_t i = 0; i < HD_COUNT(marks); i++)
+    if (strncmp(text, marks[i].bytes, strlen(marks[i].bytes)) == 0)
+      return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "text.mark",
+                      "it begins with a byte order mark, %s; legal: UTF-8 without one",
+                      marks[i].name);
+  return HEDDLE_OK;
 }
 
 heddle_status hd_file_read_text(heddle_context *ctx, const char *path, char **data,
                                 size_t *n_bytes) {
-  return read_path(ctx, path, TEXT, NULL, HD_MAX_TEXT_BYTES, data, n_bytes);
+  char *text = NULL;
+  size_t len = 0;
+  HD_TRY(read_path(ctx, path, TEXT, NULL, HD_MAX_TEXT_BYTES, &text, &len));
+  heddle_status status = refuse_mark(ctx, path, text);
+  if (status != HEDDLE_OK) {
+    hd_free(text);
+    return status;
+  }
+  *data = text;
+  *n_bytes = len;
+  return HEDDLE_OK;
 }
 
 heddle_status hd_file_read_sized(heddle_context *ctx, const char *path, hd_file_sizer *sizer,

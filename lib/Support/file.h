@@ -11,11 +11,15 @@
 #include "Support/strbuf.h"
 
 /* Reads a whole file ("-" = standard input). *data is owned (hd_free), one NUL follows its n_bytes.
- * HEDDLE_NOT_FOUND or HEDDLE_ENVIRONMENT with a diagnostic. */
+ * HEDDLE_NOT_FOUND, HEDDLE_ENVIRONMENT or HEDDLE_NO_MEMORY with a diagnostic. */
 heddle_status hd_file_read(heddle_context *ctx, const char *path, char **data, size_t *n_bytes);
 
-/* The same of a text: HEDDLE_INVALID when it has more than HD_MAX_TEXT_BYTES, as a device without
- * an end. */
+/* The same of at most `most` bytes: HEDDLE_INVALID when there are more, as in a device without an
+ * end. */
+heddle_status hd_file_read_most(heddle_context *ctx, const char *path, size_t most, char **data,
+                                size_t *n_bytes);
+/* The same of a text: of at most HD_MAX_TEXT_BYTES, and without a byte order mark, which would stand
+ * unseen before its first word. */
 enum { HD_MAX_TEXT_BYTES = 64 << 20 };
 heddle_status hd_file_read_text(heddle_context *ctx, const char *path, char **data,
                                 size_t *n_bytes);

@@ -1,13 +1,27 @@
 #include "Support/readable.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "Support/arena.h"
 
+/* Characters that a terminal obeys, or that show nothing and make other text look as it is not:
+ * controls (U+009B begins an escape sequence, as ESC [ does), and what turns the direction of text. */
+static bool shows(uint32_t character) {
+  static const struct {
+    uint32_t first, last;
+  } hidden[] = {{0x80, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},   {0x200b, 0x200f},
+                {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xe0000, 0xe007f}};
+  for (size_t i = 0; i < HD_COUNT(hidden); i++)
+    if (character >= hidden[i].first && character <= hidden[i].last)
+      return false;
+  return true;
+}
+
 /* Bytes of the character at s (the Unicode standard, "Well-Formed UTF-8 Byte Sequences"); 0: it is
- * none, or one that moves a terminal's cursor. */
+ * none, or none that shows. */
 static size_t character_bytes(const unsigned char *s) {
   static const struct {
     unsigned char first, last, least, most; /* of the first byte, and of the second */
@@ -21,10 +35,13 @@ static size_t character_bytes(const unsigned char *s) {
     i++;
   if (i == HD_COUNT(forms) || s[1] < forms[i].least || s[1] > forms[i].most)
     return 0;
-  for (size_t j = 2; j < n; j++)
+  uint32_t character = s[0] & (0x7fu >> n);
+  for (size_t j = 1; j < n; j++) {
     if ((s[j] & 0xc0) != 0x80)
       return 0;
-  return n;
+    character = character << 6 | (s[j] & 0x3f);
+  }
+  return shows(character) ? n : 0;
 }
 
 size_t hd_readable(const char *text, char *out, size_t out_bytes) {

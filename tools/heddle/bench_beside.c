@@ -6,6 +6,7 @@
 
 #include "Support/diag.h"
 #include "Support/memory.h"
+#include "cli.h"
 
 hd_bench_problem bench_beside_plain(const hd_bench_problem *p) {
   hd_bench_problem plain = *p;
@@ -59,7 +60,7 @@ static void print_what(const hd_bench_problem *p, const hd_bench_result *result)
   hd_product_print(&product, text);
   const char *words = strstr(text, "row_major"); /* and what follows: the epilogue, the batch */
   printf(" %10.2f %s", peer ? seconds_of(peer) * 1e6 : 0, words ? words + strlen("row_major") : "");
-  printf("%s%s\n", peer ? "; peer " : "", peer ? peer->name : "");
+  cli_print("%s%s\n", peer ? "; peer " : "", peer ? peer->name : "");
 }
 
 heddle_status bench_beside_case(heddle_context *ctx, const hd_device *device,

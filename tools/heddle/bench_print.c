@@ -152,7 +152,7 @@ static void print_table_row(const bench_printer *printer, const hd_bench_problem
   if (printer->alone)
     printf(" %8.1f %8.1f %6.0f %5u", bench_tflops(p, r->alone.burst),
            bench_tflops(p, r->alone.sustained), r->alone.power_w, r->alone.sm_mhz);
-  printf(" %9.2g  %s%s%s\n", r->error, r->name, r->weights_ready ? " weights_ready" : "",
+  cli_print(" %9.2g  %s%s%s\n", r->error, r->name, r->weights_ready ? " weights_ready" : "",
          !r->ok             ? "  WRONG RESULT"
          : r->n_rounds == 1 ? "  (quick look)"
                             : "");

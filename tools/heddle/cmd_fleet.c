@@ -28,11 +28,11 @@ static void print_gpus(const json_t *answer) {
   size_t i, n = json_array_size(list);
   printf("%zu GPU%s\n", n, n == 1 ? "" : "s");
   json_array_foreach(list, i, g) {
-    printf("%s  %s, last heard %.0f s ago, %lld jobs done%s\n  %s\n", text_in(g, "uuid", "?"),
-           text_in(g, "class", "?"), json_number_value(json_object_get(g, "seen_s")),
-           count_in(g, "done"),
-           json_is_true(json_object_get(g, "scripted")) ? ", its figures are computed" : "",
-           text_in(g, "product", "idle"));
+    cli_print("%s  %s, last heard %.0f s ago, %lld jobs done%s\n  %s\n", text_in(g, "uuid", "?"),
+              text_in(g, "class", "?"), json_number_value(json_object_get(g, "seen_s")),
+              count_in(g, "done"),
+              json_is_true(json_object_get(g, "scripted")) ? ", its figures are computed" : "",
+              text_in(g, "product", "idle"));
   }
 }
 
@@ -41,10 +41,10 @@ static void print_campaigns(const json_t *answer) {
   size_t i;
   json_array_foreach(list, i, c) {
     const json_t *eta = json_object_get(c, "eta_s");
-    printf("campaign %lld  %s%s%lld of %lld done, %lld queued, %lld leased, %lld failed",
-           count_in(c, "campaign"), text_in(c, "note", ""), text_in(c, "note", NULL) ? ": " : "",
-           count_in(c, "done"), count_in(c, "total"), count_in(c, "queued"), count_in(c, "leased"),
-           count_in(c, "failed"));
+    cli_print("campaign %lld  %s%s%lld of %lld done, %lld queued, %lld leased, %lld failed",
+              count_in(c, "campaign"), text_in(c, "note", ""), text_in(c, "note", NULL) ? ": " : "",
+              count_in(c, "done"), count_in(c, "total"), count_in(c, "queued"),
+              count_in(c, "leased"), count_in(c, "failed"));
     if (json_is_number(eta) && json_number_value(eta) > 0)
       printf(", about %.0f s left", json_number_value(eta));
     printf("\n");

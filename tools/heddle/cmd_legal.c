@@ -1,13 +1,13 @@
 /* heddle legal: one verdict a line of standard input. */
+#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Spec/spec.h"
 #include "cli.h"
 #include "commands.h"
 #include "ptx_version.h"
-#include "Support/memory.h"
+#include "Support/file.h"
 
 /* The words of a line, cut in place. */
 typedef struct request {
@@ -27,7 +27,7 @@ static bool split(char *line, request *r) {
 }
 
 static bool answer_malformed(const char *what, const char *got, const char *expected) {
-  printf("illegal: %s: got '%s'; legal: %s\n", what, got ? got : "", expected);
+  cli_print("illegal: %s: got '%s'; legal: %s\n", what, got ? got : "", expected);
   return false;
 }
 
@@ -58,13 +58,42 @@ static bool answer(const request *r) {
   if (hd_spec_legal_text(r->instruction, &query, reason, sizeof reason) == HD_LEGAL)
     puts("legal");
   else
-    printf("illegal: %s\n", reason);
+    cli_print("illegal: %s\n", reason);
   return true;
 }
+
+enum { LONGEST = 4096 }; /* bytes of a line that may have a verdict */
 
 /* A zero byte ends no line. */
 static bool blank(const char *line, size_t n_bytes) {
   return strspn(line, " \t\r\n") == n_bytes;
+}
+
+/* The next line, up to LONGEST bytes of it; how many it has, without its end. -1: there is none. */
+static ssize_t read_line(char line[LONGEST + 1]) {
+  ssize_t n = 0;
+  int c;
+  while ((c = getc(stdin)) != EOF && c != '\n' && n <= HD_MAX_TEXT_BYTES) {
+    if (n < LONGEST)
+      line[n] = (char)c;
+    n++;
+  }
+  line[n < LONGEST ? n : LONGEST] = 0;
+  return n == 0 && c == EOF ? -1 : n;
+}
+
+/* False when the line could not be understood. */
+static bool answer_line(char *line, size_t n_bytes) {
+  static const char form[] = "TARGET PTX_VERSION INSTRUCTION [sel=N]";
+  request r;
+  if (n_bytes > LONGEST) {
+    cli_print("illegal: spec.line: got %zu bytes; legal: up to %d, %s\n", n_bytes, LONGEST, form);
+    return false;
+  }
+  if (blank(line, n_bytes))
+    return true;
+  return strlen(line) == n_bytes && split(line, &r) ? answer(&r)
+                                                    : answer_malformed("spec.line", line, form);
 }
 
 int cmd_legal(int argc, char **argv) {
@@ -82,18 +111,16 @@ int cmd_legal(int argc, char **argv) {
   int n_args, code = cli_parse(&command, argc, argv, args, &n_args);
   if (code != CLI_GO)
     return code;
-  char *line = NULL;
-  size_t cap = 0;
+  char line[LONGEST + 1];
   bool understood = true;
-  for (ssize_t n; (n = getline(&line, &cap, stdin)) >= 0;) {
-    request r;
-    if (blank(line, (size_t)n))
-      continue;
-    if (strlen(line) == (size_t)n && split(line, &r))
-      understood &= answer(&r);
-    else
-      understood = answer_malformed("spec.line", line, "TARGET PTX_VERSION INSTRUCTION [sel=N]");
+  for (ssize_t n; (n = read_line(line)) >= 0;) {
+    understood &= answer_line(line, (size_t)n);
+    if (n > HD_MAX_TEXT_BYTES)
+      return 2; /* a line without an end */
   }
-  hd_free(line);
+  if (ferror(stdin)) {
+    cli_usage_error("file.io", "cannot read standard input: %s", strerror(errno));
+    return 4;
+  }
   return understood ? 0 : 2;
 }

@@ -365,7 +365,8 @@ static heddle_status read_user(heddle_context *ctx, run_options *o, const hd_man
   if (!manifest->user_function)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.user",
                     "got --user, but the kernel has no epilogue of the user's; legal: without");
-  HD_TRY(hd_file_read(ctx, o->user_file, &o->user, &o->request.n_user_bytes));
+  enum { MOST_USER_BYTES = 1 << 30 };
+  HD_TRY(hd_file_read_most(ctx, o->user_file, MOST_USER_BYTES, &o->user, &o->request.n_user_bytes));
   o->request.user_bytes = o->user;
   return HEDDLE_OK;
 }

@@ -9,12 +9,13 @@
 #include "Schedule/heuristic.h"
 #include "Support/diag.h"
 #include "Support/memory.h"
+#include "cli.h"
 
 static void print_tuned(const hd_product *product, const hd_tuned_entry *e) {
   char own[HD_PRODUCT_TEXT], name[HD_PRODUCT_TEXT];
   hd_product_print(product, own);
   hd_product_print(&e->product, name);
-  printf("tuned     %.2f us measured on %s", e->seconds * 1e6, e->device);
+  cli_print("tuned     %.2f us measured on %s", e->seconds * 1e6, e->device);
   if (e->default_seconds > 0)
     printf(" (the default %.2f us)", e->default_seconds * 1e6);
   if (e->sustained > 0)
@@ -22,7 +23,7 @@ static void print_tuned(const hd_product *product, const hd_tuned_entry *e) {
   if (e->default_sustained > 0)
     printf(" (the default %.2f us)", e->default_sustained * 1e6);
   if (strcmp(own, name) != 0)
-    printf(", for\n          %s", name);
+    cli_print(", for\n          %s", name);
   printf("\n");
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "Support/arena.h"
+#include "cli.h"
 #include "report.h"
 
 static const char *elem_name(heddle_elem elem) { return heddle_elem_get(elem)->name; }
@@ -28,7 +29,7 @@ __attribute__((format(printf, 2, 3))) static void print_cell(int width, const ch
   for (const char *c = text; *c; c++)
     pad -= ((unsigned char)*c & 0xC0) != 0x80;
   pad = pad > 0 ? pad : 0;
-  printf("| %*s%s%*s ", width < 0 ? 0 : pad, "", text, width < 0 ? pad : 0, "");
+  cli_print("| %*s%s%*s ", width < 0 ? 0 : pad, "", text, width < 0 ? pad : 0, "");
 }
 
 static void print_columns(const column *list, size_t n) {
@@ -228,7 +229,7 @@ static void print_promised(const report *r) {
 void report_print_goals(const report *r) {
   char peers[48];
   report_peer_names(r, peers, sizeof peers);
-  printf("\nAgainst the best of %s in each case, geometric mean:\n\n", peers);
+  cli_print("\nAgainst the best of %s in each case, geometric mean:\n\n", peers);
   print_columns(band_columns, HD_COUNT(band_columns));
   for (size_t b = 0; b < HD_COUNT(bands); b++)
     for (int elem = 0; elem < HEDDLE_N_ELEMS; elem++)

@@ -34,7 +34,8 @@ static const char user_example[] = HD_SOURCE_DIR "/examples/user_epilogue";
 
 /* What the operations work on, made before anything fails. */
 static struct {
-  char *problem, *role, *user_problem, *user_ir, *choices, folder[64], database[80], cache[80];
+  char *problem, *role, *user_problem, *user_ir, *choices, folder[64], database[80], cache[80],
+      choices_file[80];
   size_t problem_bytes, role_bytes, user_problem_bytes, user_ir_bytes, choices_bytes;
   heddle_compiled *kernel; /* a small one, to be simulated */
   uint16_t a[64][128], b[8][128];
@@ -235,6 +236,15 @@ static heddle_status tuned(heddle_context *ctx, hd_hash *out) {
   return status;
 }
 
+static heddle_status tuned_file(heddle_context *ctx, hd_hash *out) {
+  heddle_tuned *choices = NULL;
+  HD_TRY(heddle_tuned_read(ctx, in.choices_file, &choices));
+  size_t n = hd_tuned_count(choices);
+  add(out, &n, sizeof n);
+  heddle_tuned_free(choices);
+  return HEDDLE_OK;
+}
+
 static heddle_status schedules(heddle_context *ctx, hd_hash *out) {
   heddle_module *module = NULL;
   heddle_schedule_list *list = NULL;
@@ -369,6 +379,7 @@ static const operation operations[] = {{"parse", parse, SHORTAGE_ANY, false, NUL
                                        {"pack", pack, SHORTAGE_ANY, false, NULL},
                                        {"simulate", simulate, SHORTAGE_ANY, false, NULL},
                                        {"tuned", tuned, SHORTAGE_ANY, false, NULL},
+                                       {"tuned-file", tuned_file, SHORTAGE_ANY, false, NULL},
                                        {"schedules", schedules, SHORTAGE_ANY, true, NULL},
                                        {"records", records, SHORTAGE_ANY, false, check_records},
                                        {"store", memory_store, SHORTAGE_ANY, false, NULL},
@@ -528,6 +539,9 @@ static void prepare(void) {
     die("no folder");
   snprintf(in.database, sizeof in.database, "%s/tune.db", in.folder);
   snprintf(in.cache, sizeof in.cache, "%s/cache", in.folder);
+  snprintf(in.choices_file, sizeof in.choices_file, "%s/choices.json", in.folder);
+  if (hd_file_write(NULL, in.choices_file, in.choices, in.choices_bytes) != HEDDLE_OK)
+    die(in.choices_file);
   make_role();
   make_kernel();
   make_operands();

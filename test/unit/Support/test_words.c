@@ -265,7 +265,11 @@ static void diagnostics_are_text(void **state) {
                {"\xc0\xaf", "\\xc0\\xaf"},     {"\xe0\x80\xaf", "\\xe0\\x80\\xaf"},
                {"\xed\xa0\x80", "\\xed\\xa0\\x80"},
                {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
-               {"\xe2\x80z", "\\xe2\\x80z"}};
+               {"\xe2\x80z", "\\xe2\\x80z"},
+               {"\xc2\x9b", "\\xc2\\x9b"}, /* CSI */
+               {"\xef\xbb\xbf", "\\xef\\xbb\\xbf"},
+               {"\xe2\x80\xae", "\\xe2\\x80\\xae"}, /* right to left */
+               {"\xc2\xa0\xef\xbf\xbd\xf3\xa0\x84\x80", NULL}};
   heddle_context *ctx = heddle_context_create();
   for (size_t i = 0; i < HD_COUNT(cases); i++) {
     hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "text.quoted", "%s", cases[i].got);
