@@ -120,13 +120,14 @@ heddle_status hd_store_open(heddle_context *ctx, const char *url, hd_store **sto
   s->connection = hd_xzalloc(driver->size);
   s->connection->where = hd_xstrdup(where);
   prepare_texts(s);
+  heddle_status status = HEDDLE_OK;
   hd_sql done = reconnect(s);
-  heddle_status status =
-      done == HD_SQL_OK ? HEDDLE_OK
-                        : hd_error(ctx, done == HD_SQL_FOREIGN ? HEDDLE_INVALID : HEDDLE_ENVIRONMENT,
-                                   HD_NOWHERE,
-                                   done == HD_SQL_FOREIGN ? "store.foreign" : "store.connect",
-                                   "cannot open the database: %s", s->connection->error);
+  if (done != HD_SQL_OK) {
+    bool foreign = done == HD_SQL_FOREIGN;
+    status = hd_error(ctx, foreign ? HEDDLE_INVALID : HEDDLE_ENVIRONMENT, HD_NOWHERE,
+                      foreign ? "store.foreign" : "store.connect", "cannot open the database: %s",
+                      s->connection->error);
+  }
   status = hd_memory_status(ctx, before, status);
   if (status == HEDDLE_OK)
     *store = s;

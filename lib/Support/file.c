@@ -70,8 +70,8 @@ static bool read_on(reading *r, size_t most) {
   return true;
 }
 
-/* What a file of more than `most` bytes is told: of a text, of any bytes, of a header's, of an exact
- * size. */
+/* What a file of more than `most` bytes is told: of a text, of any bytes, of a header's, of an
+ * exact size. */
 typedef enum limit { TEXT, BYTES, HEADER, EXACT } limit;
 
 static heddle_status refuse_more(heddle_context *ctx, const char *path, limit of, size_t most) {

@@ -18,8 +18,8 @@ heddle_status hd_file_read(heddle_context *ctx, const char *path, char **data, s
  * end. */
 heddle_status hd_file_read_most(heddle_context *ctx, const char *path, size_t most, char **data,
                                 size_t *n_bytes);
-/* The same of a text: of at most HD_MAX_TEXT_BYTES, and without a byte order mark, which would stand
- * unseen before its first word. */
+/* The same of a text: of at most HD_MAX_TEXT_BYTES, and without a byte order mark, which would
+ * stand unseen before its first word. */
 enum { HD_MAX_TEXT_BYTES = 64 << 20 };
 heddle_status hd_file_read_text(heddle_context *ctx, const char *path, char **data,
                                 size_t *n_bytes);

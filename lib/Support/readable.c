@@ -8,7 +8,7 @@
 #include "Support/arena.h"
 
 /* Characters that a terminal obeys, or that show nothing and make other text look as it is not:
- * controls (U+009B begins an escape sequence, as ESC [ does), and what turns the direction of text. */
+ * controls (U+009B begins an escape sequence, as ESC [ does), and changes of direction. */
 static bool shows(uint32_t character) {
   static const struct {
     uint32_t first, last;

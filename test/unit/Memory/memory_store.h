@@ -1,4 +1,5 @@
-/* An operation of test_memory_short.c in a file of its own: Store and Schedule both name hd_store. */
+/* An operation of test_memory_short.c, in a file of its own: Store and Schedule both name hd_store.
+ */
 #ifndef MEMORY_STORE_H
 #define MEMORY_STORE_H
 
