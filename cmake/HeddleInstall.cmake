@@ -82,7 +82,7 @@ endfunction()
 
 heddle_closure(runtime_folders Kernel Runtime Sparse)
 set(library_folders ${HEDDLE_LIBRARIES})
-list(REMOVE_ITEM library_folders Tune Bench)
+list(REMOVE_ITEM library_folders Html Tune Bench)
 heddle_closure(all_folders ${library_folders})
 heddle_archive(heddle_static heddle ${all_folders})
 heddle_archive(runtime_static heddle-runtime ${runtime_folders})

@@ -1,37 +1,62 @@
-/* Html/html.h: pieces of pages. What comes from the database is escaped. */
+/* Html/html.h: pieces of pages, without a script: text, tables, bars, strips, charts. */
 #ifndef HD_HTML_H
 #define HD_HTML_H
 
-#include "Store/store.h"
+#include <stdbool.h>
+
 #include "Support/strbuf.h"
 
 /* An entry of the navigation. */
 typedef struct hd_html_entry {
   const char *path, *title;
 } hd_html_entry;
-/* Begins a page, and ends it; `here` is the path of the current one of n entries. */
+/* Begins a page of a site whose style sheet is /style.css, and ends it; `here` is the path of the
+ * current one of n entries. */
 void hd_html_begin(hd_strbuf *out, const char *title, const hd_html_entry *entries, int n,
                    const char *here);
+/* Begins a page that needs no other file. */
+void hd_html_begin_alone(hd_strbuf *out, const char *title);
 void hd_html_end(hd_strbuf *out);
+const char *hd_html_style(void); /* the style sheet of both */
 
+/* What others wrote is escaped: */
 void hd_html_text(hd_strbuf *out, const char *text);
 /* A text as part of an address's query. */
 void hd_html_query(hd_strbuf *out, const char *text);
 
-/* A cell writes the column's value of one row. */
-typedef void hd_html_cell(hd_strbuf *out, const hd_rows *rows, int row, int col);
-hd_html_cell hd_cell_as_text, hd_cell_as_number, hd_cell_as_time, hd_cell_as_code,
-    hd_cell_as_duration;
-hd_html_cell hd_cell_as_us;   /* two decimals, so that a column of them stands by its points */
-hd_html_cell hd_cell_as_hash; /* its first digits; the whole under the pointer */
+/* A cell writes the column's value of one of the caller's rows. */
+typedef void hd_html_cell(hd_strbuf *out, const void *rows, int row, int col);
 typedef struct hd_html_column {
   const char *title;
   int col; /* of the rows */
   hd_html_cell *cell;
+  bool number; /* stands at the right */
 } hd_html_column;
 /* A table of rows, or the sentence `none`, under a heading (NULL: none). */
-void hd_html_table(hd_strbuf *out, const char *heading, const hd_rows *rows,
+void hd_html_table(hd_strbuf *out, const char *heading, const void *rows, int n_rows,
                    const hd_html_column *columns, int n, const char *none);
+/* In a cell: a number whose digits stand below each other; a bar of `part` (0 to 1) of the cell's
+ * width, with a class of the style sheet ("": the usual). */
+void hd_html_number(hd_strbuf *out, double value, int decimals);
+void hd_html_bar(hd_strbuf *out, double part, const char *class);
+
+/* A strip of spans side by side, to scale. `name` stands within where it has room; `about` is
+ * under the pointer. */
+typedef struct hd_span {
+  double from, to; /* of 0 to 1, the strip's width */
+  const char *name, *about;
+  int colour; /* one of HD_N_FILLS; less than 0: empty */
+} hd_span;
+enum { HD_N_FILLS = 6 };
+typedef struct hd_tick {
+  double at; /* of 0 to 1 */
+  const char *name;
+} hd_tick;
+/* Ticks that have no room behind the one before them are left out. */
+void hd_html_strip(hd_strbuf *out, const char *title, const hd_span *spans, int n,
+                   const hd_tick *ticks, int n_ticks);
+/* Before a text that names a span: its colour. */
+void hd_html_swatch(hd_strbuf *out, int colour);
 
 /* A chart: series over a common x; NaN leaves a point out. */
 enum { HD_MAX_SERIES = 6 };

@@ -3,18 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Html/html.h"
 #include "Service/decide.h"
+#include "Service/row_cells.h"
 #include "Service/service_state.h"
 
-static const char style[] =
-#define HD_SCHEMA(name, text) text
-#include "style.inc"
-#undef HD_SCHEMA
-    ;
-
 void hd_route_style(hd_request *r) {
-  hd_answer_text(r, 200, "text/css", hd_xstrdup(style));
+  hd_answer_text(r, 200, "text/css", hd_xstrdup(hd_html_style()));
 }
 
 static void begin(hd_strbuf *out, const char *title, const char *here) {
@@ -36,12 +30,12 @@ static void answer_table(hd_request *r, const char *title, const char *here, con
                          const hd_html_column *columns, int n, const char *none) {
   hd_strbuf out = {0};
   begin(&out, title, here);
-  hd_html_table(&out, NULL, rows, columns, n, none);
+  hd_rows_table(&out, NULL, rows, columns, n, none);
   answer(r, &out);
 }
 
 /* The product, whose class and policy are the next two columns. */
-static void cell_product(hd_strbuf *out, const hd_rows *rows, int row, int col) {
+static void cell_product(hd_strbuf *out, const void *rows, int row, int col) {
   static const char *const names[] = {"?product=", "&amp;class=", "&amp;policy="};
   if (!hd_cell(rows, row, col))
     return;
@@ -55,7 +49,7 @@ static void cell_product(hd_strbuf *out, const hd_rows *rows, int row, int col) 
   hd_strbuf_add(out, "</a>");
 }
 
-static void cell_campaign(hd_strbuf *out, const hd_rows *rows, int row, int col) {
+static void cell_campaign(hd_strbuf *out, const void *rows, int row, int col) {
   const char *id = hd_cell_text(rows, row, col);
   hd_strbuf_printf(out, "<a href=\"/campaigns/%s\">%s</a>", id, id);
 }
@@ -76,28 +70,28 @@ static void add_tiles(hd_strbuf *out, const hd_rows *states) {
 }
 
 static const hd_html_column job_columns[] = {
-    {"job", 0, hd_cell_as_number},          {"product", 1, cell_product},
-    {"class", 2, hd_cell_as_text},          {"state", 4, hd_cell_as_text},
-    {"priority", 5, hd_cell_as_number},     {"tenant", 6, hd_cell_as_text},
-    {"attempt", 7, hd_cell_as_number},      {"lease", 8, hd_cell_as_number},
-    {"created (UTC)", 10, hd_cell_as_time}, {"why", 9, hd_cell_as_text}};
+    {"job", 0, hd_cell_as_number, true},          {"product", 1, cell_product, false},
+    {"class", 2, hd_cell_as_text, false},          {"state", 4, hd_cell_as_text, false},
+    {"priority", 5, hd_cell_as_number, true},     {"tenant", 6, hd_cell_as_text, false},
+    {"attempt", 7, hd_cell_as_number, true},      {"lease", 8, hd_cell_as_number, true},
+    {"created (UTC)", 10, hd_cell_as_time, false}, {"why", 9, hd_cell_as_text, false}};
 
-static void cell_ago(hd_strbuf *out, const hd_rows *rows, int row, int col) {
+static void cell_ago(hd_strbuf *out, const void *rows, int row, int col) {
   hd_cell_as_duration(out, rows, row, col);
   hd_strbuf_add(out, " ago");
 }
 
 void hd_route_page_fleet(hd_request *r) {
   static const hd_html_column gpus_columns[] = {
-      {"GPU", 0, hd_cell_as_code},      {"name", 1, hd_cell_as_text},
-      {"class", 2, hd_cell_as_text},    {"driver", 3, hd_cell_as_text},
-      {"agent", 4, hd_cell_as_text},    {"build", 5, hd_cell_as_hash},
-      {"last heard", 7, cell_ago},      {"lease", 8, hd_cell_as_number},
-      {"works on", 9, hd_cell_as_code}, {"done", 10, hd_cell_as_number}};
-  static const hd_html_column missed_columns[] = {{"product", 0, hd_cell_as_code},
-                                                  {"class", 1, hd_cell_as_text},
-                                                  {"asked for", 2, hd_cell_as_number},
-                                                  {"missed", 3, hd_cell_as_number}};
+      {"GPU", 0, hd_cell_as_code, false},      {"name", 1, hd_cell_as_text, false},
+      {"class", 2, hd_cell_as_text, false},    {"driver", 3, hd_cell_as_text, false},
+      {"agent", 4, hd_cell_as_text, false},    {"build", 5, hd_cell_as_hash, false},
+      {"last heard", 7, cell_ago, false},      {"lease", 8, hd_cell_as_number, true},
+      {"works on", 9, hd_cell_as_code, false}, {"done", 10, hd_cell_as_number, true}};
+  static const hd_html_column missed_columns[] = {{"product", 0, hd_cell_as_code, false},
+                                                  {"class", 1, hd_cell_as_text, false},
+                                                  {"asked for", 2, hd_cell_as_number, true},
+                                                  {"missed", 3, hd_cell_as_number, true}};
   hd_rows states, fleet, leased, queued, missed;
   hd_strbuf out = {0};
   if (!HD_RUN(r, job_states, &states, "") || !HD_RUN(r, gpus, &fleet, "") ||
@@ -107,12 +101,12 @@ void hd_route_page_fleet(hd_request *r) {
     return;
   begin(&out, "Fleet", "/");
   add_tiles(&out, &states);
-  hd_html_table(&out, NULL, &fleet, gpus_columns, HD_COUNT(gpus_columns),
+  hd_rows_table(&out, NULL, &fleet, gpus_columns, HD_COUNT(gpus_columns),
                 "No GPU has asked for work yet: start <code>heddle-agent</code>.");
-  hd_html_table(&out, "In work", &leased, job_columns, HD_COUNT(job_columns), "Nothing.");
-  hd_html_table(&out, "Queue, the 50 newest", &queued, job_columns, HD_COUNT(job_columns),
+  hd_rows_table(&out, "In work", &leased, job_columns, HD_COUNT(job_columns), "Nothing.");
+  hd_rows_table(&out, "Queue, the 50 newest", &queued, job_columns, HD_COUNT(job_columns),
                 "Empty.");
-  hd_html_table(&out, "Looked up, without a choice", &missed, missed_columns,
+  hd_rows_table(&out, "Looked up, without a choice", &missed, missed_columns,
                 HD_COUNT(missed_columns), "Nothing was reported.");
   answer(r, &out);
 }
@@ -122,25 +116,26 @@ void hd_route_page_fleet(hd_request *r) {
 /* Columns of {campaigns}. */
 enum { JOBS = 5, QUEUED = 6, LEASED = 7, DONE = 8, FAILED = 9, CANCELLED = 10, TIME_LEFT = 11 };
 
-static void cell_progress(hd_strbuf *out, const hd_rows *rows, int row, int col) {
+static void cell_progress(hd_strbuf *out, const void *rows, int row, int col) {
   (void)col;
   hd_strbuf_printf(out, "<progress max=\"%s\" value=\"%s\"></progress>",
                    hd_cell_text(rows, row, JOBS), hd_cell_text(rows, row, DONE));
 }
 
-static const hd_html_column campaign_columns[] = {{"campaign", 0, cell_campaign},
-                                                  {"tenant", 1, hd_cell_as_text},
-                                                  {"class", 2, hd_cell_as_text},
-                                                  {"note", 3, hd_cell_as_text},
-                                                  {"created (UTC)", 4, hd_cell_as_time},
-                                                  {"progress", 0, cell_progress},
-                                                  {"jobs", JOBS, hd_cell_as_number},
-                                                  {"queued", QUEUED, hd_cell_as_number},
-                                                  {"leased", LEASED, hd_cell_as_number},
-                                                  {"done", DONE, hd_cell_as_number},
-                                                  {"failed", FAILED, hd_cell_as_number},
-                                                  {"cancelled", CANCELLED, hd_cell_as_number},
-                                                  {"time left", TIME_LEFT, hd_cell_as_duration}};
+static const hd_html_column campaign_columns[] = {
+    {"campaign", 0, cell_campaign, false},
+    {"tenant", 1, hd_cell_as_text, false},
+    {"class", 2, hd_cell_as_text, false},
+    {"note", 3, hd_cell_as_text, false},
+    {"created (UTC)", 4, hd_cell_as_time, false},
+    {"progress", 0, cell_progress, false},
+    {"jobs", JOBS, hd_cell_as_number, true},
+    {"queued", QUEUED, hd_cell_as_number, true},
+    {"leased", LEASED, hd_cell_as_number, true},
+    {"done", DONE, hd_cell_as_number, true},
+    {"failed", FAILED, hd_cell_as_number, true},
+    {"cancelled", CANCELLED, hd_cell_as_number, true},
+    {"time left", TIME_LEFT, hd_cell_as_duration, true}};
 
 void hd_route_page_campaigns(hd_request *r) {
   hd_rows rows;
@@ -160,14 +155,14 @@ void hd_route_page_campaign(hd_request *r) {
     return;
   }
   begin(&out, hd_arena_printf(&r->arena, "Campaign %lld", (long long)r->path[0]), "/campaigns");
-  hd_html_table(&out, NULL, &rows, campaign_columns, HD_COUNT(campaign_columns), "");
-  hd_html_table(&out, "Jobs", &jobs, job_columns, HD_COUNT(job_columns), "None.");
+  hd_rows_table(&out, NULL, &rows, campaign_columns, HD_COUNT(campaign_columns), "");
+  hd_rows_table(&out, "Jobs", &jobs, job_columns, HD_COUNT(job_columns), "None.");
   answer(r, &out);
 }
 
 /* ---- choices ---- */
 
-static void cell_gain(hd_strbuf *out, const hd_rows *rows, int row, int col) {
+static void cell_gain(hd_strbuf *out, const void *rows, int row, int col) {
   double us = hd_cell_num(rows, row, HD_CHOICE_US);
   (void)col;
   if (us > 0)
@@ -175,12 +170,12 @@ static void cell_gain(hd_strbuf *out, const hd_rows *rows, int row, int col) {
                      hd_cell_num(rows, row, HD_CHOICE_DEFAULT_US) / us);
 }
 
-static void cell_pinned(hd_strbuf *out, const hd_rows *rows, int row, int col) {
+static void cell_pinned(hd_strbuf *out, const void *rows, int row, int col) {
   hd_strbuf_add(out, hd_cell_int(rows, row, col) ? "pinned" : "");
 }
 
 /* What tells most schedules apart; the whole one unfolds. */
-static void cell_schedule(hd_strbuf *out, const hd_rows *rows, int row, int col) {
+static void cell_schedule(hd_strbuf *out, const void *rows, int row, int col) {
   static const char *const keys[] = {"tile=", "stages=", "split_k="};
   const char *text = hd_cell_text(rows, row, col);
   hd_strbuf_add(out, "<details><summary><code>");
@@ -194,17 +189,17 @@ static void cell_schedule(hd_strbuf *out, const hd_rows *rows, int row, int col)
 }
 
 static const hd_html_column choice_columns[] = {
-    {"product", 0, cell_product},
-    {"class", 1, hd_cell_as_text},
-    {"version", HD_CHOICE_VERSION, hd_cell_as_number},
-    {"µs", HD_CHOICE_US, hd_cell_as_us},
-    {"default, µs", HD_CHOICE_DEFAULT_US, hd_cell_as_us},
-    {"gain", 0, cell_gain},
-    {"schedule", HD_CHOICE_SCHEDULE, cell_schedule},
-    {"origin", HD_CHOICE_ORIGIN, hd_cell_as_text},
-    {"", HD_CHOICE_PINNED, cell_pinned},
-    {"build", HD_CHOICE_BUILD, hd_cell_as_hash},
-    {"chosen (UTC)", HD_CHOICE_AT, hd_cell_as_time}};
+    {"product", 0, cell_product, false},
+    {"class", 1, hd_cell_as_text, false},
+    {"version", HD_CHOICE_VERSION, hd_cell_as_number, true},
+    {"µs", HD_CHOICE_US, hd_cell_as_us, true},
+    {"default, µs", HD_CHOICE_DEFAULT_US, hd_cell_as_us, true},
+    {"gain", 0, cell_gain, false},
+    {"schedule", HD_CHOICE_SCHEDULE, cell_schedule, false},
+    {"origin", HD_CHOICE_ORIGIN, hd_cell_as_text, false},
+    {"", HD_CHOICE_PINNED, cell_pinned, false},
+    {"build", HD_CHOICE_BUILD, hd_cell_as_hash, false},
+    {"chosen (UTC)", HD_CHOICE_AT, hd_cell_as_time, false}};
 
 void hd_route_page_choices(hd_request *r) {
   const char *search = hd_text_of(r->query, "search", "");
@@ -218,7 +213,7 @@ void hd_route_page_choices(hd_request *r) {
       "<form action=\"/choices\"><label>Product or class holds <input name=\"search\" value=\"");
   hd_html_text(&out, search);
   hd_strbuf_add(&out, "\"></label> <button>Search</button></form>\n");
-  hd_html_table(&out, NULL, &rows, choice_columns, HD_COUNT(choice_columns), "No choice.");
+  hd_rows_table(&out, NULL, &rows, choice_columns, HD_COUNT(choice_columns), "No choice.");
   if (rows.n == 500)
     hd_strbuf_add(&out, "<p class=\"none\">The first 500; search for fewer.</p>\n");
   answer(r, &out);
@@ -298,9 +293,9 @@ static void add_newest_race(hd_strbuf *out, const hd_rows *races) {
 
 void hd_route_page_product(hd_request *r) {
   static const hd_html_column race_columns[] = {
-      {"lease", 0, hd_cell_as_number},  {"at (UTC)", 1, hd_cell_as_time},
-      {"GPU", 2, hd_cell_as_code},      {"build", 3, hd_cell_as_hash},
-      {"decision", 5, hd_cell_as_text}, {"suspect", 4, hd_cell_as_text}};
+      {"lease", 0, hd_cell_as_number, true},  {"at (UTC)", 1, hd_cell_as_time, false},
+      {"GPU", 2, hd_cell_as_code, false},      {"build", 3, hd_cell_as_hash, false},
+      {"decision", 5, hd_cell_as_text, false}, {"suspect", 4, hd_cell_as_text, false}};
   const char *product = hd_text_of(r->query, "product", ""),
              *class = hd_text_of(r->query, "class", "");
   const char *policy = hd_text_of(r->query, "policy", "default");
@@ -318,9 +313,9 @@ void hd_route_page_product(hd_request *r) {
     add_predictions(&out, &races);
     add_newest_race(&out, &races);
   }
-  hd_html_table(&out, "Versions", &versions, choice_columns + 2, HD_COUNT(choice_columns) - 2,
+  hd_rows_table(&out, "Versions", &versions, choice_columns + 2, HD_COUNT(choice_columns) - 2,
                 "No choice yet.");
-  hd_html_table(&out, "Races", &races, race_columns, HD_COUNT(race_columns), "No race yet.");
+  hd_rows_table(&out, "Races", &races, race_columns, HD_COUNT(race_columns), "No race yet.");
   answer(r, &out);
 }
 
@@ -378,10 +373,10 @@ void hd_route_page_drift(hd_request *r) {
 
 void hd_route_page_events(hd_request *r) {
   static const hd_html_column columns[] = {
-      {"event", 0, hd_cell_as_number}, {"at (UTC)", 1, hd_cell_as_time},
-      {"kind", 2, hd_cell_as_text},    {"who", 3, hd_cell_as_text},
-      {"job", 4, hd_cell_as_number},   {"lease", 5, hd_cell_as_number},
-      {"text", 6, hd_cell_as_text}};
+      {"event", 0, hd_cell_as_number, true}, {"at (UTC)", 1, hd_cell_as_time, false},
+      {"kind", 2, hd_cell_as_text, false},    {"who", 3, hd_cell_as_text, false},
+      {"job", 4, hd_cell_as_number, true},   {"lease", 5, hd_cell_as_number, true},
+      {"text", 6, hd_cell_as_text, false}};
   hd_rows rows;
   if (HD_RUN(r, events_last, &rows, "i", (int64_t)500))
     answer_table(r, "Events", "/events", &rows, columns, HD_COUNT(columns),
