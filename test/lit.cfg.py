@@ -41,6 +41,10 @@ if clang:
     config.substitutions.append(("%clang", clang))
 else:
     lit_config.note("clang is absent: the epilogue in C is UNSUPPORTED")
+if shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome"):
+    config.available_features.add("chromium")
+else:
+    lit_config.note("Chromium is absent: the tests of pages are UNSUPPORTED")
 if config.asan == "ON":
     config.available_features.add("asan")
 config.available_features.add("llvm")

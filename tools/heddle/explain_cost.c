@@ -1,5 +1,4 @@
-#include "explain_cost.h"
-
+/* What explain says of time: measured, predicted with what binds, of a dense library. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,114 +8,139 @@
 #include "Schedule/heuristic.h"
 #include "Support/diag.h"
 #include "Support/memory.h"
-#include "cli.h"
+#include "explained.h"
 
-static void print_tuned(const hd_product *product, const hd_tuned_entry *e) {
+const char EXPLAIN_PREDICTED[] = "predicted";
+
+static void add_tuned(explained *e, const hd_product *product) {
+  const hd_tuned_entry *entry = e->input->entry;
+  hd_strbuf *t = explain_add(e, EXPLAIN_TIME, "tuned");
   char own[HD_PRODUCT_TEXT], name[HD_PRODUCT_TEXT];
   hd_product_print(product, own);
-  hd_product_print(&e->product, name);
-  cli_print("tuned     %.2f us measured on %s", e->seconds * 1e6, e->device);
-  if (e->default_seconds > 0)
-    printf(" (the default %.2f us)", e->default_seconds * 1e6);
-  if (e->sustained > 0)
-    printf(", sustained alone %.2f us", e->sustained * 1e6);
-  if (e->default_sustained > 0)
-    printf(" (the default %.2f us)", e->default_sustained * 1e6);
+  hd_product_print(&entry->product, name);
+  hd_strbuf_printf(t, "%.2f us measured on %s", entry->seconds * 1e6, entry->device);
+  if (entry->default_seconds > 0)
+    hd_strbuf_printf(t, " (the default %.2f us)", entry->default_seconds * 1e6);
+  if (entry->sustained > 0)
+    hd_strbuf_printf(t, ", sustained alone %.2f us", entry->sustained * 1e6);
+  if (entry->default_sustained > 0)
+    hd_strbuf_printf(t, " (the default %.2f us)", entry->default_sustained * 1e6);
   if (strcmp(own, name) != 0)
-    cli_print(", for\n          %s", name);
-  printf("\n");
+    hd_strbuf_printf(t, ", for\n%s", name);
 }
 
-/* Largest first, down to a twentieth of it. */
-static void print_resources(const hd_cost *cost) {
-  bool done[HD_N_RESOURCES] = {false};
-  for (int round = 0; round < HD_N_RESOURCES; round++) {
-    int most = -1;
-    for (int r = 0; r < HD_N_RESOURCES; r++)
-      if (!done[r] && (most < 0 || cost->alone[r] > cost->alone[most]))
-        most = r;
-    done[most] = true;
-    if (cost->alone[most] < cost->alone[cost->binds] / 20)
-      return;
-    printf("          %8.2f us  %s%s\n", cost->alone[most] * 1e6, hd_resource_name(most),
-           round ? "" : ": this binds");
+static void sort_terms(explained *e) {
+  for (int i = 0; i < HD_N_RESOURCES; i++) {
+    int at = i;
+    for (; at > 0 && e->cost.alone[e->by_time[at - 1]] < e->cost.alone[i]; at--)
+      e->by_time[at] = e->by_time[at - 1];
+    e->by_time[at] = (hd_resource)i;
   }
+}
+
+int32_t explain_n_terms(const explained *e) {
+  int32_t n = 0;
+  while (n < HD_N_RESOURCES && e->cost.alone[e->by_time[n]] >= e->cost.alone[e->cost.binds] / 20)
+    n++;
+  return n;
 }
 
 /* The dense time is an estimate: what it is off by at most (test/cli/explain_dense.test) decides
  * nothing. */
-static void print_dense(double dense, double sparse) {
-  const double doubt = 1.2;
-  printf("dense     about %.2f us by a dense library on the unpruned matrix: ", dense * 1e6);
+static void add_dense(explained *e) {
+  const double doubt = 1.2, dense = e->dense_seconds, sparse = e->sparse_seconds;
+  hd_strbuf *t = explain_add(e, EXPLAIN_TIME, "dense");
+  hd_strbuf_printf(t, "about %.2f us by a dense library on the unpruned matrix: ", dense * 1e6);
   if (dense * doubt < sparse)
-    printf("dense would be faster, sparse takes %.2fx its time\n", sparse / dense);
+    hd_strbuf_printf(t, "dense would be faster, sparse takes %.2fx its time", sparse / dense);
   else if (dense < sparse)
-    printf("dense may be faster, sparse takes %.2fx its time; heddle bench measures both\n",
-           sparse / dense);
+    hd_strbuf_printf(t,
+                     "dense may be faster, sparse takes %.2fx its time; heddle bench measures both",
+                     sparse / dense);
   else
-    printf("sparse is %.2fx as fast\n", dense / sparse);
+    hd_strbuf_printf(t, "sparse is %.2fx as fast", dense / sparse);
 }
 
 /* Of a B whose pitch no tensor map takes: the default with rows a little longer. */
-static void print_padded(const hd_problem *p, const hd_schedule *s, const int64_t sizes[3],
-                         const hd_device_model *ceilings) {
+static void add_padded(explained *e) {
   enum { MAP_ALIGN = 16 };
+  const hd_problem *p = e->problem;
   int64_t row = p->b.transposed ? p->n.value : p->k.value, pitch = p->b.ld ? p->b.ld : row;
   int32_t bits = heddle_elem_get(p->b.elem)->container_bits, unit = 8 * MAP_ALIGN / bits;
-  if (hd_schedule_is_mma(s) || pitch % unit == 0)
+  if (hd_schedule_is_mma(e->schedule) || pitch % unit == 0)
     return;
   hd_problem padded = *p;
   padded.b.ld = (pitch + unit - 1) / unit * unit;
-  hd_schedule best = hd_schedule_default(ceilings, &padded);
-  printf("padded    %.2f us if B's rows lay %lld elements apart, a multiple of %d bytes\n",
-         hd_schedule_cost(&padded, &best, sizes, ceilings).seconds * 1e6, (long long)padded.b.ld,
-         MAP_ALIGN);
+  hd_schedule best = hd_schedule_default(e->ceilings, &padded);
+  hd_strbuf_printf(explain_add(e, EXPLAIN_TIME, "padded"),
+                   "%.2f us if B's rows lay %lld elements apart, a multiple of %d bytes",
+                   hd_schedule_cost(&padded, &best, e->mnk, e->ceilings).seconds * 1e6,
+                   (long long)padded.b.ld, MAP_ALIGN);
 }
 
-void explain_print_cost(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
-                        const hd_device_model *ceilings, const hd_tuned_entry *entry) {
-  hd_product product = hd_product_of(p, size_mnk);
+/* Into the list, which is sorted and holds one schedule a tile. */
+static void add_tile(explained *e, const explain_tile *x) {
+  int32_t at = 0;
+  while (at < e->n_tiles && (e->tile[at].schedule.tile_m != x->schedule.tile_m ||
+                             e->tile[at].schedule.tile_n != x->schedule.tile_n))
+    at++;
+  if (at < e->n_tiles && e->tile[at].cost.seconds <= x->cost.seconds)
+    return;
+  if (at == EXPLAIN_MOST_TILES && e->tile[--at].cost.seconds <= x->cost.seconds)
+    return;
+  if (at == e->n_tiles)
+    e->n_tiles++;
+  for (; at > 0 && e->tile[at - 1].cost.seconds > x->cost.seconds; at--)
+    e->tile[at] = e->tile[at - 1];
+  e->tile[at] = *x;
+}
+
+static void rank_tiles(explained *e) {
+  hd_schedule *list;
+  hd_schedule_enumerate(e->ceilings, e->problem, &list, &e->n_legal);
+  for (size_t i = 0; i < e->n_legal; i++)
+    add_tile(e,
+             &(explain_tile){list[i], hd_schedule_cost(e->problem, &list[i], e->mnk, e->ceilings)});
+  hd_free(list);
+}
+
+/* What promises a tenth less: the model is no better than that. */
+static void add_promising(explained *e) {
+  char text[HD_SCHEDULE_TEXT];
+  if (!e->n_tiles || e->tile[0].cost.seconds >= e->cost.seconds * 0.9)
+    return;
+  hd_schedule_print(&e->tile[0].schedule, text);
+  hd_strbuf_printf(explain_add(e, EXPLAIN_TIME, "promises"),
+                   "%.2f us of %zu legal schedules (heddle tune measures them):\n%s",
+                   e->tile[0].cost.seconds * 1e6, e->n_legal, text);
+}
+
+void explain_cost(explained *e) {
+  const hd_problem *p = e->problem;
+  const hd_tuned_entry *entry = e->input->entry;
+  hd_product product = hd_product_of(p, e->size_mnk);
   if (entry)
-    print_tuned(&product, entry);
-  if (!hd_cost_is_estimate(p)) {
-    printf("predicted nothing: the ceilings of %s are not measured\n", p->target->name);
+    add_tuned(e, &product);
+  e->is_estimate = hd_cost_is_estimate(p);
+  memcpy(e->mnk, (int64_t[]){product.m, product.n, product.k}, sizeof e->mnk);
+  e->cost = hd_schedule_cost(p, e->schedule, e->mnk, e->ceilings);
+  sort_terms(e);
+  hd_strbuf *t = explain_add(e, EXPLAIN_TIME, EXPLAIN_PREDICTED);
+  if (!e->is_estimate) {
+    hd_strbuf_printf(t, "nothing: the ceilings of %s are not measured", p->target->name);
     return;
   }
-  const int64_t sizes[] = {product.m, product.n, product.k};
-  hd_cost cost = hd_schedule_cost(p, s, sizes, ceilings);
+  hd_strbuf_printf(t, "%.2f us for M=%lld N=%lld K=%lld on an %s: %lld units of work, %.2f waves",
+                   e->cost.seconds * 1e6, (long long)product.m, (long long)product.n,
+                   (long long)product.k, e->ceilings->device, (long long)e->cost.units,
+                   e->cost.waves);
   bool exact = entry && entry->product.m == product.m && entry->product.n == product.n &&
                entry->product.k == product.k;
-  printf("predicted %.2f us for M=%lld N=%lld K=%lld on an %s: %lld units of work, %.2f waves; "
-         "alone\n",
-         cost.seconds * 1e6, (long long)product.m, (long long)product.n, (long long)product.k,
-         ceilings->device, (long long)cost.units, cost.waves);
-  print_resources(&cost);
-  print_padded(p, s, sizes, ceilings);
-  print_dense(hd_dense_seconds(p, sizes, ceilings), exact ? entry->seconds : cost.seconds);
-}
-
-void explain_print_promising(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
-                             const hd_device_model *ceilings) {
-  hd_schedule *list;
-  size_t n, best = 0;
-  char text[HD_SCHEDULE_TEXT];
-  if (!hd_cost_is_estimate(p))
-    return;
-  hd_product product = hd_product_of(p, size_mnk);
-  const int64_t sizes[] = {product.m, product.n, product.k};
-  hd_schedule_enumerate(ceilings, p, &list, &n);
-  double chosen = hd_schedule_cost(p, s, sizes, ceilings).seconds, least = chosen * 0.9;
-  for (size_t i = 0; i < n; i++) {
-    double seconds = hd_schedule_cost(p, &list[i], sizes, ceilings).seconds;
-    if (seconds < least) {
-      least = seconds;
-      best = i + 1;
-    }
-  }
-  if (best) {
-    hd_schedule_print(&list[best - 1], text);
-    printf("promises  %.2f us of %zu legal schedules (heddle tune measures them):\n          %s\n",
-           least * 1e6, n, text);
-  }
-  hd_free(list);
+  e->dense_seconds = hd_dense_seconds(p, e->mnk, e->ceilings);
+  add_padded(e);
+  e->sparse_seconds = exact ? entry->seconds : e->cost.seconds;
+  add_dense(e);
+  rank_tiles(e);
+  if (!entry) /* what was measured knows better */
+    add_promising(e);
 }

@@ -1,5 +1,3 @@
-#include "explain_json.h"
-
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +6,7 @@
 #include "Schedule/cost.h"
 #include "Support/diag.h"
 #include "Support/memory.h"
+#include "explained.h"
 
 static const char *elem_name(heddle_elem elem) {
   return heddle_elem_get(elem)->name;
@@ -43,37 +42,55 @@ static json_t *problem_object(const hd_problem *p) {
   return object;
 }
 
-static json_t *cost_object(const hd_problem *p, const hd_schedule *s, const int64_t sizes[3],
-                           const hd_device_model *ceilings) {
-  hd_cost cost = hd_schedule_cost(p, s, sizes, ceilings);
+static json_t *cost_object(const explained *e) {
   json_t *alone = json_object();
   for (int r = 0; r < HD_N_RESOURCES; r++)
-    json_object_set_new(alone, hd_resource_name(r), json_real(cost.alone[r] * 1e6));
-  return json_pack("{s:f, s:s, s:[I,I,I], s:I, s:f, s:s, s:o, s:f}", "us", cost.seconds * 1e6,
-                   "device", ceilings->device, "mnk", (json_int_t)sizes[0], (json_int_t)sizes[1],
-                   (json_int_t)sizes[2], "units", (json_int_t)cost.units, "waves", cost.waves,
-                   "binds", hd_resource_name(cost.binds), "alone_us", alone, "dense_us",
-                   hd_dense_seconds(p, sizes, ceilings) * 1e6);
+    json_object_set_new(alone, hd_resource_name(r), json_real(e->cost.alone[r] * 1e6));
+  return json_pack("{s:f, s:s, s:[I,I,I], s:I, s:f, s:s, s:o, s:f}", "us", e->cost.seconds * 1e6,
+                   "device", e->ceilings->device, "mnk", (json_int_t)e->mnk[0],
+                   (json_int_t)e->mnk[1], (json_int_t)e->mnk[2], "units", (json_int_t)e->cost.units,
+                   "waves", e->cost.waves, "binds", hd_resource_name(e->cost.binds), "alone_us",
+                   alone, "dense_us", e->dense_seconds * 1e6);
 }
 
-static json_t *buckets_array(const explained *w) {
-  const hd_bucket_plan *plan = &w->input->plan;
-  int64_t from = 1, mnk[3] = {w->size_mnk[0], w->size_mnk[1], w->size_mnk[2]};
+static json_t *buckets_array(const explained *e) {
   json_t *array = json_array();
-  for (int32_t i = 0; i < plan->n; i++) {
-    const hd_bucket *b = &plan->list[i];
+  for (int32_t i = 0; i < e->n_buckets; i++) {
+    const explain_bucket *b = &e->bucket[i];
     char text[HD_SCHEDULE_TEXT];
-    hd_schedule_print(&b->words.value, text);
-    json_t *object =
-        json_pack("{s:s, s:I, s:o, s:s, s:s}", "dim", plan->dim, "from", (json_int_t)from, "to",
-                  b->to ? json_integer(b->to) : json_null(), "schedule", text, "why", b->why);
-    mnk[plan->dim[0] == 'n'] = b->to ? b->to : from;
-    if (hd_cost_is_estimate(w->problem))
-      json_object_set_new(
-          object, "us_at_end",
-          json_real(hd_schedule_cost(w->problem, &b->words.value, mnk, w->ceilings).seconds * 1e6));
+    hd_schedule_print(&b->bucket->words.value, text);
+    json_t *object = json_pack("{s:s, s:I, s:o, s:s, s:s}", "dim", e->input->plan.dim, "from",
+                               (json_int_t)b->from, "to", b->to ? json_integer(b->to) : json_null(),
+                               "schedule", text, "why", b->bucket->why);
+    if (b->seconds > 0)
+      json_object_set_new(object, "us_at_end", json_real(b->seconds * 1e6));
     json_array_append_new(array, object);
-    from = b->to + 1;
+  }
+  return array;
+}
+
+static json_t *alternatives_array(const explained *e) {
+  json_t *array = json_array();
+  for (int32_t i = 0; i < e->n_alternatives; i++) {
+    const explain_alternative *x = &e->alternative[i];
+    json_t *object = json_pack("{s:s, s:b}", "schedule", x->words, "legal", x->legal);
+    if (!x->legal)
+      json_object_set_new(object, "why", json_string(hd_strbuf_text(&x->refusal)));
+    else if (e->is_estimate)
+      json_object_set_new(object, "us", json_real(x->cost.seconds * 1e6));
+    json_array_append_new(array, object);
+  }
+  return array;
+}
+
+static json_t *shared_array(const explained *e) {
+  json_t *array = json_array();
+  for (int32_t i = 0; i < e->shared.n_items; i++) {
+    const hd_shared_item *x = &e->shared.item[i];
+    json_array_append_new(array,
+                          json_pack("{s:s, s:I, s:I, s:I}", "name", explain_item_name(x), "offset",
+                                    (json_int_t)x->offset, "slot_bytes", (json_int_t)x->slot_bytes,
+                                    "slots", (json_int_t)x->stages));
   }
   return array;
 }
@@ -99,19 +116,15 @@ static json_t *tuned_object(const hd_tuned_entry *e) {
                    e->seconds * 1e6, "default_us", e->default_seconds * 1e6);
 }
 
-heddle_status explain_print_json(const explained *w) {
+heddle_status explain_print_json(const explained *e) {
   char text[HD_SCHEDULE_TEXT];
-  hd_schedule_print(w->schedule, text);
-  hd_product product = hd_product_of(w->problem, w->size_mnk);
-  const int64_t sizes[] = {product.m, product.n, product.k};
-  json_t *predicted = hd_cost_is_estimate(w->problem)
-                          ? cost_object(w->problem, w->schedule, sizes, w->ceilings)
-                          : json_null();
-  json_t *object =
-      json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:I}", "problem", problem_object(w->problem),
-                "schedule", text, "predicted", predicted, "tuned", tuned_object(w->input->entry),
-                "buckets", buckets_array(w), "variants", variants_array(w->manifest),
-                "packed_a_bytes", (json_int_t)w->packed_bytes);
+  hd_schedule_print(e->schedule, text);
+  json_t *object = json_pack(
+      "{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "problem", problem_object(e->problem),
+      "schedule", text, "predicted", e->is_estimate ? cost_object(e) : json_null(), "tuned",
+      tuned_object(e->input->entry), "buckets", buckets_array(e), "shared", shared_array(e),
+      "variants", variants_array(&e->kernel.manifest), "alternatives", alternatives_array(e),
+      "packed_a_bytes", (json_int_t)e->packed_bytes);
   char *line = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
   json_decref(object);
   if (!line)
