@@ -1,4 +1,4 @@
-"""page.py FILE.html [--width W] [--dark] [--png OUT.png] [--count SELECTOR]... [--says TEXT]...: a page in headless Chromium.
+"""page.py FILE.html|FILE.svg [--width W] [--dark] [--png OUT.png] [--count SELECTOR]... [--says TEXT]...: a page in headless Chromium.
 
 The page needs no other file and no script. As it is drawn no text lies on another or is cut off, the page is no wider
 than the window, nothing of a picture lies outside of it, and text can be told from what is behind it. Prints what was seen:
@@ -80,6 +80,8 @@ def main():
     parser.add_argument("--says", action="append", default=[])
     a = parser.parse_args()
     text = open(a.page, encoding="utf-8").read()
+    if a.page.endswith(".svg"):
+        text = f"<!DOCTYPE html><html><meta name=color-scheme content='light dark'><body>{text}</body></html>"
     wrong = [f"asks for another file: {x}" for x in re.findall(r'<(?:script|link|img|iframe)\b[^>]*>|@import[^;]*|url\([^)]*\)', text)]
     scheme = ["--blink-settings=preferredColorScheme=0"] if a.dark else []
     with tempfile.TemporaryDirectory() as folder:

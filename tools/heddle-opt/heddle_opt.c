@@ -17,6 +17,7 @@ static int parse_options(int argc, char **argv, opt_options *o, const char **fil
       {"stop-after", CLI_TEXT, &o->stop_after, "NAME", "stop behind that pass; alone: run to it"},
       {"print-after", CLI_MORE, &o->print_after, "NAME", "print the module behind that pass"},
       {"print-after-all", CLI_FLAG, &o->print_after_all, NULL, "print it behind every pass"},
+      {"diff", CLI_TEXT, &o->diff, "FILE", "a page: what each pass changes, side by side"},
       {"verify-each", CLI_FLAG, &o->verify_each, NULL, "verify behind every pass"},
       {"time-passes", CLI_FLAG, &o->time_passes, NULL, "milliseconds a pass, on standard error"},
       {"list-passes", CLI_FLAG, &o->list_passes, NULL, "the pipeline, in order"},
@@ -32,10 +33,11 @@ static int parse_options(int argc, char **argv, opt_options *o, const char **fil
   const cli_command command = {
       .usage = "heddle-opt [FILE] [--passes A,B] [-o OUT]",
       .about = "Reads a module (FILE, or standard input), verifies it, runs passes, prints it.\n"
-               "With --print-after the last module is printed only where -o says.",
+               "With --print-after and --diff the last module is printed only where -o says.",
       .examples = "heddle-opt examples/linear_bf16.heddle --passes all\n"
                   "heddle-opt examples/linear_bf16.heddle --stop-after tile\n"
                   "heddle-opt examples/decode.heddle --passes all --print-after insert_barriers\n"
+                  "heddle-opt examples/linear_bf16.heddle --passes all --diff passes.html\n"
                   "heddle-opt examples/decode.heddle --passes all -o role.heddle\n"
                   "heddle-opt role.heddle --check\n",
       .options = options,

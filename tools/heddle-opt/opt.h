@@ -8,7 +8,7 @@
 typedef struct opt_options {
   cli_texts passes; /* --pass */
   cli_texts print_after;
-  const char *pass_list, *stop_after, *target, *schedule, *out, *intro;
+  const char *pass_list, *stop_after, *target, *schedule, *out, *intro, *diff;
   bool verify_only, no_verify, print_after_all, verify_each, time_passes, list_passes, check,
       print_ops_md, print_schedule_md;
 } opt_options;
@@ -16,7 +16,8 @@ typedef struct opt_options {
 /* Runs the passes that the options name, printing and timing as they say. */
 heddle_status opt_run_passes(heddle_context *ctx, const opt_options *options, hd_module *module);
 void opt_list_passes(void);
-/* True when the options name a module to print after some pass. */
+/* True when the options name something to print behind passes, or a page of them: then the last
+ * module is printed only where -o says. */
 bool opt_prints_after(const opt_options *options);
 /* The text of docs/ir.md that follows from ops.def. */
 void opt_ops_markdown(hd_strbuf *out);

@@ -3,6 +3,7 @@
 
 #include "Support/file.h"
 #include "opt.h"
+#include "pass_diff.h"
 
 enum { MAX_RUN = 64 };
 
@@ -20,7 +21,7 @@ void opt_list_passes(void) {
 }
 
 bool opt_prints_after(const opt_options *options) {
-  return options->print_after_all || options->print_after.n;
+  return options->print_after_all || options->print_after.n || options->diff;
 }
 
 static heddle_status find_pass(heddle_context *ctx, const char *name, const hd_pass **found) {
@@ -81,10 +82,13 @@ static heddle_status check_runs(heddle_context *ctx, const plan *p, const char *
 static heddle_status check_plan(heddle_context *ctx, const opt_options *o, const plan *p) {
   for (int i = 0; i < o->print_after.n; i++)
     HD_TRY(check_runs(ctx, p, "print-after", o->print_after.text[i]));
-  if (!p->n && (o->target || o->schedule || o->print_after_all))
+  if (!p->n && (o->target || o->schedule || o->print_after_all || o->diff))
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "opt.idle",
                     "got --%s, and no pass runs; legal: with --passes all",
-                    o->target ? "target" : o->schedule ? "schedule" : "print-after-all");
+                    o->target            ? "target"
+                    : o->schedule        ? "schedule"
+                    : o->print_after_all ? "print-after-all"
+                                         : "diff");
   return HEDDLE_OK;
 }
 
@@ -120,19 +124,33 @@ static void print_after(const char *name, const hd_module *module) {
   hd_strbuf_free(&text);
 }
 
-heddle_status opt_run_passes(heddle_context *ctx, const opt_options *o, hd_module *module) {
+static heddle_status run_plan(heddle_context *ctx, const opt_options *o, const plan *p,
+                              hd_module *module, pass_diff *diff) {
   hd_pass_context context = {.ctx = ctx, .target = o->target, .schedule_text = o->schedule};
-  plan p = {.n = 0};
-  HD_TRY(make_plan(ctx, o, &p));
-  for (int i = 0; i < p.n; i++) {
+  for (int i = 0; i < p->n; i++) {
     double start = hd_clock_seconds();
-    HD_TRY(hd_run_pass(&context, module, p.pass[i]));
+    HD_TRY(hd_run_pass(&context, module, p->pass[i]));
     if (o->time_passes)
-      fprintf(stderr, "%10.3f ms  %s\n", 1e3 * (hd_clock_seconds() - start), p.pass[i]->name);
-    if (is_printed(o, p.pass[i]->name))
-      print_after(p.pass[i]->name, module);
-    if (o->verify_each || i + 1 == p.n)
-      HD_TRY(hd_verify(ctx, module, p.pass[i]->name));
+      fprintf(stderr, "%10.3f ms  %s\n", 1e3 * (hd_clock_seconds() - start), p->pass[i]->name);
+    if (is_printed(o, p->pass[i]->name))
+      print_after(p->pass[i]->name, module);
+    if (o->diff)
+      pass_diff_add(diff, p->pass[i], module);
+    if (o->verify_each || i + 1 == p->n)
+      HD_TRY(hd_verify(ctx, module, p->pass[i]->name));
   }
   return HEDDLE_OK;
+}
+
+/* The page has the passes ahead of one that fails, too. */
+heddle_status opt_run_passes(heddle_context *ctx, const opt_options *o, hd_module *module) {
+  plan p = {.n = 0};
+  pass_diff diff = {0};
+  HD_TRY(make_plan(ctx, o, &p));
+  if (o->diff)
+    pass_diff_begin(&diff, module);
+  heddle_status status = run_plan(ctx, o, &p, module, &diff);
+  heddle_status written = o->diff ? pass_diff_write(ctx, &diff, o->diff) : HEDDLE_OK;
+  pass_diff_free(&diff);
+  return status != HEDDLE_OK ? status : written;
 }
