@@ -16,6 +16,7 @@
 #include "commands.h"
 #include "tune_commands.h"
 #include "tune_keys.h"
+#include "tune_plot.h"
 #include "tune_times.h"
 #include "tuned_file.h"
 
@@ -27,7 +28,9 @@ static const char about[] =
     "best of what the search would have measured. Needs no device.";
 static const char examples[] = "heddle tune evaluate --csv sweep.csv\n"
                                "heddle tune evaluate --db sweep.db --top 20\n"
-                               "heddle tune evaluate --csv docs/bench/sweep_train.csv --keys\n";
+                               "heddle tune evaluate --csv docs/bench/sweep_train.csv --keys\n"
+                               "heddle tune evaluate --csv docs/bench/sweep_validate.csv "
+                               "--plot model.svg\n";
 
 /* ---- what both are given ---- */
 
@@ -63,27 +66,16 @@ static void free_measured(measured *m) {
 
 /* A line a schedule: its product, its words, measured and predicted time, and what it would take of
  * each resource alone. */
-static heddle_status print_schedules(heddle_context *ctx, const product_times *t,
-                                     const hd_device_model *ceilings) {
-  static const int64_t fixed[3] = {0};
+static heddle_status print_schedule(void *user, const product_times *t, const hd_timed *timed,
+                                    const hd_cost *cost) {
   char name[HD_PRODUCT_TEXT];
-  hd_front front = {0};
-  heddle_status status = hd_product_build(ctx, HD_NOWHERE, &t->product, &front);
+  (void)user;
   hd_product_print(&t->product, name);
-  for (int64_t i = 0; i < t->n && status == HEDDLE_OK; i++) {
-    hd_schedule s;
-    status = hd_schedule_read(ctx, ceilings, &front.problem, t->list[i].schedule, &s);
-    if (status != HEDDLE_OK)
-      break;
-    hd_cost cost = hd_schedule_cost(&front.problem, &s, fixed, ceilings);
-    printf("%s,%s,%.3f,%.3f", name, t->list[i].schedule, t->list[i].seconds * 1e6,
-           cost.seconds * 1e6);
-    for (int r = 0; r < HD_N_RESOURCES; r++)
-      printf(",%.3f", cost.alone[r] * 1e6);
-    printf("\n");
-  }
-  hd_front_free(&front);
-  return status;
+  printf("%s,%s,%.3f,%.3f", name, timed->schedule, timed->seconds * 1e6, cost->seconds * 1e6);
+  for (int r = 0; r < HD_N_RESOURCES; r++)
+    printf(",%.3f", cost->alone[r] * 1e6);
+  printf("\n");
+  return HEDDLE_OK;
 }
 
 static heddle_status evaluate_schedules(heddle_context *ctx, const all_times *all,
@@ -92,9 +84,7 @@ static heddle_status evaluate_schedules(heddle_context *ctx, const all_times *al
   for (int r = 0; r < HD_N_RESOURCES; r++)
     printf(",\"%s\"", hd_resource_name((hd_resource)r)); /* some have a comma */
   printf("\n");
-  for (int64_t i = 0; i < all->n; i++)
-    HD_TRY(print_schedules(ctx, &all->list[i], ceilings));
-  return HEDDLE_OK;
+  return tune_times_predict(ctx, all, ceilings, print_schedule, NULL);
 }
 
 static heddle_status evaluate(heddle_context *ctx, const all_times *all, int64_t n_search,
@@ -130,6 +120,7 @@ int tune_evaluate(int argc, char **argv) {
   source from = {0};
   int64_t top = 0;
   bool schedules = false, keys = false;
+  const char *plot = NULL;
   const cli_option options[] = {
       {"db", CLI_TEXT, &from.db, "FILE", TUNE_DB_ABOUT},
       {"csv", CLI_TEXT, &from.csv, "FILE", "measurements as CSV instead"},
@@ -137,6 +128,8 @@ int tune_evaluate(int argc, char **argv) {
        "as CSV a line a schedule instead: measured, predicted, each resource alone (us)"},
       {"keys", CLI_FLAG, &keys, NULL,
        "a table of the keys instead: the best time without each over the best"},
+      {"plot", CLI_TEXT, &plot, "SVG",
+       "a picture instead: predicted against measured; and each type's mean error"},
       {"top", CLI_INT, &top, "N", "what the search may measure (one in twenty, 8 to 64)"},
       {"ceilings", CLI_TEXT, &from.ceilings, "FILE", TUNE_CEILINGS_ABOUT},
       {0}};
@@ -145,8 +138,10 @@ int tune_evaluate(int argc, char **argv) {
   int code = cli_parse(&command, argc, argv, NULL, NULL);
   if (code == CLI_GO)
     code = check_source(&from);
-  if (code == CLI_GO && keys && schedules)
-    code = cli_usage_error("tune.input", "got --keys and --schedules; legal: one of them");
+  if (code == CLI_GO && keys + schedules + (plot != NULL) > 1)
+    code = cli_usage_error("tune.input", "got %s and %s; legal: one of them",
+                           keys ? "--keys" : "--schedules",
+                           keys && schedules ? "--schedules" : "--plot");
   if (code == CLI_GO)
     code = cli_check_numbers("tune.number", &(cli_number){"--top", top, 0, INT32_MAX}, 1);
   if (code != CLI_GO)
@@ -156,6 +151,7 @@ int tune_evaluate(int argc, char **argv) {
   heddle_status status = read_measured(ctx, &from, &m);
   if (status == HEDDLE_OK)
     status = keys        ? tune_print_keys(ctx, &m.all)
+             : plot      ? tune_plot(ctx, &m.all, m.ceilings, plot)
              : schedules ? evaluate_schedules(ctx, &m.all, m.ceilings)
                          : evaluate(ctx, &m.all, top, m.ceilings);
   free_measured(&m);

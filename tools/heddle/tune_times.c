@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Schedule/resolve.h"
 #include "Support/arena.h"
+#include "Support/diag.h"
 #include "Tune/records.h"
 #include "csv.h"
 
@@ -82,6 +84,32 @@ static heddle_status read_records(heddle_context *ctx, const char *path, all_tim
   HD_TRY(hd_records_open(ctx, path, false, &records));
   heddle_status status = hd_records_each(ctx, records, NULL, take_record, all);
   hd_records_close(records);
+  return status;
+}
+
+static heddle_status predict(heddle_context *ctx, const product_times *t, const hd_problem *problem,
+                             const hd_device_model *ceilings, tune_predicted *each, void *user) {
+  static const int64_t fixed[3] = {0};
+  for (int64_t i = 0; i < t->n; i++) {
+    hd_schedule s;
+    HD_TRY(hd_schedule_read(ctx, ceilings, problem, t->list[i].schedule, &s));
+    hd_cost cost = hd_schedule_cost(problem, &s, fixed, ceilings);
+    HD_TRY(each(user, t, &t->list[i], &cost));
+  }
+  return HEDDLE_OK;
+}
+
+heddle_status tune_times_predict(heddle_context *ctx, const all_times *all,
+                                 const hd_device_model *ceilings, tune_predicted *each,
+                                 void *user) {
+  heddle_status status = HEDDLE_OK;
+  for (int64_t i = 0; i < all->n && status == HEDDLE_OK; i++) {
+    hd_front front = {0};
+    status = hd_product_build(ctx, HD_NOWHERE, &all->list[i].product, &front);
+    if (status == HEDDLE_OK)
+      status = predict(ctx, &all->list[i], &front.problem, ceilings, each, user);
+    hd_front_free(&front);
+  }
   return status;
 }
 

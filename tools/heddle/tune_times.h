@@ -2,6 +2,7 @@
 #ifndef HD_TUNE_TIMES_H
 #define HD_TUNE_TIMES_H
 
+#include "Schedule/cost.h"
 #include "Tune/evaluate.h"
 
 typedef struct product_times {
@@ -21,6 +22,11 @@ typedef struct all_times {
  * contender, d_type and (if it has one) promise; just one of the paths is not NULL. HEDDLE_INVALID
  * when there are none. */
 heddle_status tune_times_read(heddle_context *ctx, const char *db, const char *csv, all_times *all);
+/* Tells of every schedule what the model says of it; stops at a status of `each`. */
+typedef heddle_status tune_predicted(void *user, const product_times *product,
+                                     const hd_timed *timed, const hd_cost *cost);
+heddle_status tune_times_predict(heddle_context *ctx, const all_times *all,
+                                 const hd_device_model *ceilings, tune_predicted *each, void *user);
 void tune_times_free(all_times *all);
 
 #endif
