@@ -62,8 +62,8 @@ static void common_lengths(const line *x, int32_t nx, const line *y, int32_t ny,
     }
 }
 
-/* Matches the lines of a longest common subsequence (Hirschberg: halves x, and y where the two parts
- * have most in common). */
+/* Matches the lines of a longest common subsequence (Hirschberg: halves x, and y where the two
+ * parts have most in common). */
 static void match_lines(line *x, int32_t nx, line *y, int32_t ny, const line *y_all) {
   for (; nx && ny && x->key == y->key; x++, y++, nx--, ny--)
     x->match = (int32_t)(y - y_all);

@@ -1,5 +1,5 @@
-/* heddle-opt/pass_diff.h: what each pass changes in the text of a module, as one HTML page: a section
- * a pass, changed lines side by side, unchanged ones folded. */
+/* heddle-opt/pass_diff.h: what each pass changes in the text of a module, as one HTML page: a
+ * section a pass, changed lines side by side, unchanged ones folded. */
 #ifndef HD_PASS_DIFF_H
 #define HD_PASS_DIFF_H
 

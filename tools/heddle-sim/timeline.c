@@ -53,9 +53,13 @@ void timeline_free(timeline *t) {
 
 /* ---- events of the format ---- */
 
+/* Numbers begin with 1: Perfetto has uses of its own for process 0 (its issue 394), and some of its
+ * versions take thread 0 for thread 1 (its pull request 2278). A thread's is its own, as in a
+ * system. */
 static void begin_event(timeline *t, const char *phase, uint32_t cta, uint32_t warp) {
   hd_strbuf_printf(&t->json, "%s\n{\"ph\":\"%s\",\"pid\":%u,\"tid\":%u",
-                   t->json.len ? "," : "{\"traceEvents\":[", phase, cta, warp);
+                   t->json.len ? "," : "{\"traceEvents\":[", phase, cta + 1,
+                   cta * t->n_warps + warp + 1);
 }
 
 static void name_track(timeline *t, const char *what, uint32_t cta, uint32_t warp) {

@@ -4,8 +4,8 @@
 
 #include "tune_times.h"
 
-/* Draws every schedule as a point, both axes logarithmic, a colour a type, into the SVG file `path`;
- * prints a line a type with the mean error, and the schedules that are predicted worst. */
+/* Draws every schedule as a point, both axes logarithmic, a colour a type, into the SVG file
+ * `path`; prints a line a type with the mean error, and those that are predicted worst. */
 heddle_status tune_plot(heddle_context *ctx, const all_times *all, const hd_device_model *ceilings,
                         const char *path);
 
