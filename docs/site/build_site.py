@@ -15,9 +15,9 @@ import urllib.parse
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PAGES = {  # caption: pages of docs/, in their order
-    "Start": ["python", "embedding", "tuning"],
+    "Start": ["python", "embedding", "tuning", "pages"],
     "How it works": ["glossary", "schedule", "verification"],
-    "Reference": ["format", "ir", "instructions", "service", "operations", "service-verification"],
+    "Reference": ["support", "format", "ir", "instructions", "service", "operations", "service-verification"],
     "Figures": ["bench/README"],
 }
 parser = argparse.ArgumentParser()
