@@ -1,5 +1,6 @@
-/* Kernels that others could have written (foreign/, compiled by nvcc): by the ISA alone none has a
- * finding, and each gives the right result, in every mode with several seeds. */
+/* Kernels that others could have written (foreign/NAME.cu, and what nvcc 13.0 made of them): by the
+ * ISA alone none has a finding, and each gives the right result, in every mode with several seeds.
+ * Where there is an nvcc, what it makes of them today is run, too. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -231,15 +232,40 @@ static const foreign kernels[] = {
     {"matrix", "wgmma_sp_registers", 128, 1, 1, 512, sparse_twice},
     {"matrix", "wgmma_sp_idle_lanes", 128, 1, 1, 512, sparse_32},
     {"matrix", "wgmma_sp_reused_metadata", 128, 1, 1, 512, sparse_32},
+    {"tensor", "tile_load", 256, 4, 1, 1024, same},
+    {"tensor", "tile_add_one", 256, 4, 1, 1024, one_more},
+    {"tensor", "tile_ring", 96, 1, 1, 1024, same},
 };
 
-static char *read_ptx(const char *file, size_t *n_bytes) {
+static char *read_ptx(const char *folder, const char *file, size_t *n_bytes) {
   char path[512], *text = NULL;
   heddle_context *ctx = heddle_context_create();
-  snprintf(path, sizeof path, "%s/%s.ptx", HD_FOREIGN_DIR, file);
+  snprintf(path, sizeof path, "%s/%s.ptx", folder, file);
   assert_int_equal(hd_file_read_text(ctx, path, &text, n_bytes), HEDDLE_OK);
   heddle_context_free(ctx);
   return text;
+}
+
+/* 32 x 32 words in boxes of 32 x 8. */
+static void tiles_of(harness *h, uint64_t base) {
+  *harness_tmap(h) = (hd_tmap){.base = base, .elem = HEDDLE_S32, .rank = 2, .dim = {32, 32},
+                               .stride = {0, 128}, .box = {32, 8}};
+}
+
+static void set_params(harness *h, const foreign *f) {
+  uint64_t from = harness_buffer(h, "a", a, sizeof a, false);
+  uint64_t to = harness_buffer(h, "d", d, sizeof d, true);
+  bool maps = strcmp(f->file, "tensor") == 0;
+  if (maps)
+    tiles_of(h, from);
+  else
+    harness_param(h, HD_ARG_A, from);
+  harness_param(h, HD_ARG_D, to);
+  if (maps)
+    tiles_of(h, to);
+  else
+    harness_param(h, HD_ARG_WORKSPACE, harness_buffer(h, "w", w, sizeof w, true));
+  h->buffer[2].undefined = false;
 }
 
 static bool run(const foreign *f, const char *ptx, size_t n_bytes, hd_sim_mode mode, uint64_t seed,
@@ -250,10 +276,7 @@ static bool run(const foreign *f, const char *ptx, size_t n_bytes, hd_sim_mode m
   harness_start(&h, f->entry, f->n_threads, 0, (uint32_t)f->grid);
   h.variant.cluster = f->cluster;
   h.options = (hd_sim_options){.mode = mode, .seed = seed, .isa_only = isa_only};
-  harness_param(&h, HD_ARG_A, harness_buffer(&h, "a", a, sizeof a, false));
-  harness_param(&h, HD_ARG_D, harness_buffer(&h, "d", d, sizeof d, true));
-  harness_param(&h, HD_ARG_WORKSPACE, harness_buffer(&h, "w", w, sizeof w, true));
-  h.buffer[2].undefined = false;
+  set_params(&h, f);
   heddle_status status = harness_run_text(&h, ptx, n_bytes);
   bool right = status == HEDDLE_OK;
   for (uint32_t i = 0; i < f->n_out && right; i++)
@@ -268,12 +291,11 @@ static bool run(const foreign *f, const char *ptx, size_t n_bytes, hd_sim_mode m
   return right;
 }
 
-static void none_is_called_wrong(void **state) {
-  (void)state;
+static void none_is_wrong_in(const char *folder) {
   int bad = 0, n_runs = 0, own = 0;
   for (size_t i = 0; i < HD_COUNT(kernels); i++) {
     size_t n_bytes;
-    char *ptx = read_ptx(kernels[i].file, &n_bytes);
+    char *ptx = read_ptx(folder, kernels[i].file, &n_bytes);
     for (int mode = HD_SIM_LATE; mode <= HD_SIM_RANDOM; mode++)
       for (uint64_t seed = 1; seed <= 3; seed++, n_runs++)
         bad += !run(&kernels[i], ptx, n_bytes, (hd_sim_mode)mode, seed, true);
@@ -286,8 +308,25 @@ static void none_is_called_wrong(void **state) {
   assert_in_range(own, 1, 8); /* Heddle's own rules are stricter */
 }
 
+static void none_is_called_wrong(void **state) {
+  (void)state;
+  none_is_wrong_in(HD_FOREIGN_DIR);
+}
+
+#ifdef HD_FOREIGN_COMPILED
+static void nor_what_nvcc_makes_today(void **state) {
+  (void)state;
+  none_is_wrong_in(HD_FOREIGN_COMPILED);
+}
+#endif
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(none_is_called_wrong)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(none_is_called_wrong),
+#ifdef HD_FOREIGN_COMPILED
+      cmocka_unit_test(nor_what_nvcc_makes_today),
+#endif
+  };
   for (uint32_t i = 0; i < WORDS; i++)
     a[i] = i * 2654435761u >> 13 & 255;
   return cmocka_run_group_tests(tests, NULL, NULL);
