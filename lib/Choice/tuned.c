@@ -168,6 +168,24 @@ const hd_tuned_entry *hd_tune_pick(const hd_tuned *t, const hd_problem *p,
 
 /* ---- reading ---- */
 
+/* What was not measured, or is not told, is 0. */
+static heddle_status check_seconds(heddle_context *ctx, const hd_choice *c) {
+  static const double most = 1e6;
+  const struct {
+    const char *name;
+    double seconds;
+  } times[] = {{"us", c->seconds},
+               {"default_us", c->default_seconds},
+               {"sustained_us", c->sustained},
+               {"default_sustained_us", c->default_sustained}};
+  for (size_t i = 0; i < HD_COUNT(times); i++)
+    if (!(times[i].seconds >= 0 && times[i].seconds <= most))
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tuned.seconds",
+                      "got %s = %g; legal: 0 to %g", times[i].name, times[i].seconds * 1e6,
+                      most * 1e6);
+  return HEDDLE_OK;
+}
+
 static heddle_status add(heddle_context *ctx, const char *path, hd_tuned *t, const hd_choice *c) {
   hd_tuned_entry e = {.seconds = c->seconds,
                       .default_seconds = c->default_seconds,
@@ -176,6 +194,8 @@ static heddle_status add(heddle_context *ctx, const char *path, hd_tuned *t, con
   heddle_status status = hd_product_parse(ctx, c->product, &e.product);
   if (status == HEDDLE_OK)
     status = hd_schedule_parse(ctx, HD_NOWHERE, c->schedule, &e.words);
+  if (status == HEDDLE_OK)
+    status = check_seconds(ctx, c);
   if (status != HEDDLE_OK) {
     hd_note(ctx, (hd_loc){.file = path}, "tuned.choice", "this stands in choice %zu of the file",
             t->n + 1);
@@ -230,8 +250,10 @@ static bool add_choice(void *user, const hd_choice *c) {
 }
 
 /* 0 when it is not there. */
+/* What is no number is none, and is refused as such. */
 static double seconds_of(const json_t *row, const char *key) {
-  return json_number_value(json_object_get(row, key)) * 1e-6;
+  const json_t *us = json_object_get(row, key);
+  return us && !json_is_null(us) && !json_is_number(us) ? NAN : json_number_value(us) * 1e-6;
 }
 
 static const char *string_of(const json_t *row, const char *key) {
