@@ -132,8 +132,9 @@ static heddle_status split_opcode(parser *p, const char *opcode, sim_decode *d) 
   return HEDDLE_OK;
 }
 
-static void want_label(parser *p, const char *name, uint32_t slot) {
-  fixup f = {name, p->program->n_insns, slot, p->line, p->scope};
+static void want_label(parser *p, const char *name, bool of_table) {
+  fixup f = {.name = name, .of_table = of_table, .insn = p->program->n_insns, .line = p->line,
+             .scope = p->scope};
   HD_PUSH(p->fixup, p->n_fixups, p->fixup_cap, f);
 }
 
@@ -150,7 +151,7 @@ static heddle_status operands(parser *p, sim_insn *in) {
       const char *name = hd_sim_text_word(p);
       if (!name)
         return hd_sim_text_fail(p, "ptx.branch", "a label", in->text);
-      want_label(p, name, indexed ? SIM_NO_REG : 0);
+      want_label(p, name, indexed);
       HD_TRY(hd_sim_text_expect(p, ';'));
       break;
     }
@@ -209,14 +210,14 @@ static heddle_status predicated(parser *p) {
 
 static heddle_status branch_targets(parser *p, const char *name) {
   uint32_t cap = 0, index = p->n_tables;
-  HD_PUSH(p->table, p->n_tables, p->table_cap, ((table){.name = name}));
+  HD_PUSH(p->table, p->n_tables, p->table_cap, ((table){.name = name, .line = p->line}));
   table *t = &p->table[index];
   do {
     const char *target = hd_sim_text_word(p);
     if (!target || t->n == 4096)
       return hd_sim_text_fail(p, "ptx.branchtargets", "labels", target ? target : "nothing");
-    /* Resolved at the end: the slot is a running number of table entries. */
-    fixup f = {target, SIM_NO_REG, index * 4096u + t->n, p->line, p->scope};
+    fixup f = {.name = target, .insn = SIM_NO_REG, .table = index, .entry = t->n, .line = p->line,
+               .scope = p->scope};
     HD_PUSH(p->fixup, p->n_fixups, p->fixup_cap, f);
     HD_PUSH(t->target, t->n, cap, 0u);
   } while (hd_sim_text_accept(p, ','));
@@ -249,7 +250,7 @@ static heddle_status labelled(parser *p, const char *name) {
     return branch_targets(p, name);
   p->at = mark;
   p->line = line;
-  label l = {name, p->scope, p->program->n_insns};
+  label l = {name, p->scope, p->program->n_insns, line};
   HD_PUSH(p->label, p->n_labels, p->label_cap, l);
   return HEDDLE_OK;
 }
@@ -306,37 +307,64 @@ static const label *find_label(const parser *p, const char *name, uint32_t scope
   }
 }
 
-static heddle_status resolve_one(parser *p, const fixup *f) {
-  p->line = f->line;
-  if (f->slot == SIM_NO_REG) {
-    for (uint32_t i = 0; i < p->n_tables; i++) {
-      if (strcmp(p->table[i].name, f->name) == 0) {
-        p->program->insn[f->insn].targets =
-            hd_arena_copy(p->arena, p->table[i].target, sizeof(uint32_t) * p->table[i].n);
-        p->program->insn[f->insn].target = p->table[i].n;
-        return HEDDLE_OK;
-      }
+static int by_table_name(const void *x, const void *y) {
+  return strcmp(((const table *)x)->name, ((const table *)y)->name);
+}
+
+/* Each name once: a label in its scope, a table of targets in the body. */
+static heddle_status check_names(parser *p) {
+  for (uint32_t i = 1; i < p->n_labels; i++)
+    if (compare_label(&p->label[i], p->label[i - 1].name, p->label[i - 1].scope) == 0) {
+      p->line = p->label[i].line;
+      return hd_sim_text_fail(p, "ptx.label", "a label once in its scope", p->label[i].name);
     }
+  for (uint32_t i = 1; i < p->n_tables; i++)
+    if (by_table_name(&p->table[i - 1], &p->table[i]) == 0) {
+      p->line = p->table[i].line;
+      return hd_sim_text_fail(p, "ptx.branchtargets", "a table once", p->table[i].name);
+    }
+  return HEDDLE_OK;
+}
+
+/* The tables are sorted, and their entries are known. */
+static heddle_status resolve_indexed(parser *p, const fixup *f) {
+  const table key = {.name = f->name};
+  const table *t =
+      p->n_tables ? bsearch(&key, p->table, p->n_tables, sizeof key, by_table_name) : NULL;
+  p->line = f->line;
+  if (!t)
     return hd_sim_text_fail(p, "ptx.branchtargets", "a table of branch targets", f->name);
-  }
+  sim_insn *in = &p->program->insn[f->insn];
+  in->targets = hd_arena_copy(p->arena, t->target, sizeof *t->target * t->n);
+  in->target = t->n;
+  return HEDDLE_OK;
+}
+
+static heddle_status resolve_label(parser *p, const fixup *f) {
   const label *l = find_label(p, f->name, f->scope);
+  p->line = f->line;
   if (!l)
     return hd_sim_text_fail(p, "ptx.label", "a label in scope", f->name);
   if (f->insn == SIM_NO_REG)
-    p->table[f->slot / 4096].target[f->slot % 4096] = l->insn;
+    p->table[f->table].target[f->entry] = l->insn;
   else
     p->program->insn[f->insn].target = l->insn;
   return HEDDLE_OK;
 }
 
-/* Table entries first: a brx copies its table. */
+/* Labels first: a brx copies its table. */
 static heddle_status resolve(parser *p) {
   if (p->n_labels)
     qsort(p->label, p->n_labels, sizeof *p->label, by_name);
-  for (int tables = 1; tables >= 0; tables--)
-    for (uint32_t i = 0; i < p->n_fixups; i++)
-      if ((p->fixup[i].insn == SIM_NO_REG) == (tables == 1))
-        HD_TRY(resolve_one(p, &p->fixup[i]));
+  for (uint32_t i = 0; i < p->n_fixups; i++)
+    if (!p->fixup[i].of_table)
+      HD_TRY(resolve_label(p, &p->fixup[i]));
+  if (p->n_tables)
+    qsort(p->table, p->n_tables, sizeof *p->table, by_table_name);
+  HD_TRY(check_names(p));
+  for (uint32_t i = 0; i < p->n_fixups; i++)
+    if (p->fixup[i].of_table)
+      HD_TRY(resolve_indexed(p, &p->fixup[i]));
   return HEDDLE_OK;
 }
 
@@ -425,7 +453,10 @@ static heddle_status module(parser *p, const char *entry, bool *found) {
     }
     is_extern = false;
   }
-  return HEDDLE_OK;
+  if (!p->open_comment)
+    return HEDDLE_OK;
+  p->line = p->open_comment;
+  return hd_sim_text_fail(p, "ptx.syntax", "a comment that ends", "/*");
 }
 
 /* Shared symbols of the whole text are placed before operands are read: a light first look that

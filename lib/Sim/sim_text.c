@@ -21,10 +21,13 @@ void hd_sim_text_skip_line(parser *p) {
 }
 
 static void skip_block_comment(parser *p) {
+  uint32_t line = p->line;
   p->at += 2;
   while (p->at < p->end && !(p->at[0] == '*' && p->at + 1 < p->end && p->at[1] == '/'))
     p->line += *p->at++ == '\n';
-  p->at = p->at + 2 <= p->end ? p->at + 2 : p->end;
+  bool ends = p->at + 2 <= p->end;
+  p->open_comment = ends ? 0 : line;
+  p->at = ends ? p->at + 2 : p->end;
 }
 
 static void skip_space(parser *p) {

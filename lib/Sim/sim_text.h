@@ -11,19 +11,21 @@ typedef struct family {
 
 typedef struct label {
   const char *name;
-  uint32_t scope, insn;
+  uint32_t scope, insn, line;
 } label;
 
 typedef struct fixup {
   const char *name;
-  uint32_t insn, slot, line; /* slot 0: target; else targets[slot - 1] */
-  uint32_t scope;
+  bool of_table;         /* the name of one, of a brx */
+  uint32_t insn;         /* the branch; SIM_NO_REG: an entry of a table of targets */
+  uint32_t table, entry; /* which */
+  uint32_t line, scope;
 } fixup;
 
 typedef struct table {
   const char *name;
   uint32_t *target;
-  uint32_t n;
+  uint32_t n, line;
 } table;
 
 typedef struct symbol {
@@ -38,6 +40,7 @@ typedef struct parser {
   heddle_context *ctx;
   const char *file, *at, *end;
   uint32_t line;
+  uint32_t open_comment; /* line of a comment that does not end; 0: none */
   hd_arena *arena;
   uint64_t shortages; /* of memory, when it began */
   sim_program *program;
