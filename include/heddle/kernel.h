@@ -131,8 +131,9 @@ HEDDLE_API const char *heddle_kernel_prototype(const heddle_kernel *kernel);
 typedef struct heddle_kernel_info {
   const char *entry;
   const char *path; /* how B comes, and D goes where that differs: "tma", "tma_permuted",
-                       "tma_staged", "gather8", "gather4", "gather", "cp_async16", "cp_async4",
-                       "ld_st" */
+                       "tma_staged", "copied", "copied_staged", "gather16", "gather8", "gather4",
+                       "gather", "cp_async16", "cp_async4", "ld_st"; of the kernel that a launch of
+                       "copied" runs ahead: "copy_b" */
   int32_t n_threads, cluster;
   int32_t n_registers;  /* a thread */
   int32_t shared_bytes; /* static and dynamic, a CTA */

@@ -19,7 +19,8 @@ static const struct use {
             {HD_OP_PARTIAL_SUM, HD_AT_partial_sum_workspace, -1, HD_ARG_WORKSPACE},
             {HD_OP_LAST_ARRIVER, HD_AT_last_arriver_workspace, -1, HD_ARG_WORKSPACE},
             {HD_OP_GROUP_TABLE, HD_AT_group_table_offsets, -1, HD_ARG_OFFSETS},
-            {HD_OP_PRUNE_PACK, HD_AT_prune_pack_packed, -1, HD_ARG_D}};
+            {HD_OP_PRUNE_PACK, HD_AT_prune_pack_packed, -1, HD_ARG_D},
+            {HD_OP_COPY_GLOBAL, HD_AT_copy_global_copy, -1, HD_ARG_WORKSPACE}};
 
 static const struct use *use_of(hd_op_kind kind) {
   for (size_t i = 0; i < HD_COUNT(uses); i++)
@@ -37,6 +38,17 @@ static hd_arg_kind held_by(const hd_op *buffer, const hd_op *source) {
   return hd_op_arg(source) == HD_ARG_BLOCK_SCALE_B ? HD_ARG_BLOCK_SCALE_B : HD_ARG_BLOCK_SCALE_A;
 }
 
+/* The workspace holds B, at a pitch of whole lines. */
+static bool is_copied(const hd_ck_kernel *k) {
+  return k->program.product.op && hd_op_is(k->program.product.op, HD_ATTR_B_PATH, "copied");
+}
+
+static int64_t copied_pitch(const hd_ck_kernel *k, int32_t elem_bits) {
+  enum { LINE = 128 };
+  int64_t bytes = hd_op_int(k->program.product.op, HD_ATTR_K, 0) * elem_bits / 8;
+  return (bytes + LINE - 1) / LINE * LINE;
+}
+
 /* A plane of two dimensions, and a batch's; run order has more, and is compared where it is
  * copied. */
 static void check_map(hd_ck_kernel *k, const hd_op *map, const hd_op *buffer) {
@@ -51,9 +63,10 @@ static void check_map(hd_ck_kernel *k, const hd_op *map, const hd_op *buffer) {
   int64_t bytes = pairs ? 1 : elem_bits / 8, a_byte = pairs ? 2 : 1;
   if (rank > 3)
     return;
+  bool pitch = is_copied(k) ? hd_expr_is(&strides[1], HD_ARG_NONE, copied_pitch(k, elem_bits), 1)
+                            : hd_expr_is(&strides[1], HD_ARG_LDB, bytes, a_byte);
   bool plane = hd_expr_is(&dims[0], along, 1, a_byte) && hd_expr_is(&dims[1], across, 1, 1) &&
-               hd_expr_is(&strides[1], HD_ARG_LDB, bytes, a_byte) &&
-               bits == (pairs ? 8 : elem_bits);
+               pitch && bits == (pairs ? 8 : elem_bits);
   bool batch = rank < 3 || (hd_expr_is(&dims[2], HD_ARG_G, 1, 1) &&
                             hd_expr_is(&strides[2], HD_ARG_STRIDE_B, bytes, a_byte));
   if (plane && batch)
@@ -96,6 +109,8 @@ static heddle_status check_op(void *user, hd_op *op) {
     return HEDDLE_OK;
   }
   hd_arg_kind arg = buffer ? held_by(buffer, source) : use->arg;
+  if (arg == HD_ARG_B && is_copied(k))
+    arg = HD_ARG_WORKSPACE;
   if (hd_op_arg(source) != arg)
     hd_ck_static_find(k, "data", op, "the argument that the op is for",
                       "%s goes to argument \"%s\" where \"%s\" belongs",

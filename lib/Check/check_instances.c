@@ -61,7 +61,8 @@ static void note_box(shape *s, const hd_op *map) {
 
 static heddle_status note_arg(void *user, hd_op *op) {
   shape *s = user;
-  if (op->kind == HD_OP_TMAP && hd_op_arg(op) == HD_ARG_B)
+  bool of_b = hd_op_arg(op) == HD_ARG_B || hd_op_arg(op) == HD_ARG_WORKSPACE; /* B's copy */
+  if (op->kind == HD_OP_TMAP && of_b)
     note_box(s, op);
   if (hd_act_is_pair(hd_op_str(op, HD_ATTR_ACT)))
     s->unit_m = HD_CK_STRIP;
@@ -537,14 +538,32 @@ static void run_packs(hd_ck_kernel *k, const shape *s, const hd_op *pack) {
   }
 }
 
+/* As of a pack: few rows and many, by fewer CTAs than there are parts for, as many, and more; then
+ * as many as a launch may have: launches take workspaces of up to 2^40 bytes. */
+static void run_copies(hd_ck_kernel *k, const shape *s, const hd_op *copy) {
+  const int64_t most = (INT64_C(1) << 40) / hd_op_int(copy, HD_ATTR_BYTES, 1);
+  static const int64_t rows[] = {1, 7, 65, 200};
+  static const int32_t grids[] = {1, 5, 64};
+  for (size_t i = 0; i < HD_COUNT(rows); i++)
+    for (size_t j = 0; j < HD_COUNT(grids) && is_clean(k); j++)
+      run_grid(k, s, sizes(s, 0, rows[i], 0), grids[j], 0, grids[j] - 1);
+  hd_ck_instance at = sizes(s, 0, most < FAR ? most : FAR, 0);
+  at.far = true;
+  if (is_clean(k))
+    run_grid(k, s, at, MANY, MANY - 1, MANY - 1);
+}
+
 void hd_ck_run_instances(hd_ck_kernel *k) {
   shape s = shape_of(&k->program);
   const hd_op *pack = hd_find_op(k->program.kernel->regions[0], HD_OP_PRUNE_PACK);
+  const hd_op *copy = hd_find_op(k->program.kernel->regions[0], HD_OP_COPY_GLOBAL);
   int64_t trips = 2 * s.stages + 2, tall = s.tile_m * k->program.cluster;
   constants c = {k, trips};
   hd_walk(k->program.kernel->regions[0], far_condition, &c);
   if (pack)
     return run_packs(k, &s, pack);
+  if (copy)
+    return run_copies(k, &s, copy);
   (k->program.streams ? run_parts : run_tiles)(k, &s, trips, tall);
   run_short(k, &s, trips, tall);
   run_batch(k, &s, tall);

@@ -461,7 +461,8 @@ uint64_t hd_ck_read_matrix(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *st
 void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* Room for what is stored of a D of x->m by x->n, to see that all of it is. */
 void hd_ck_store_begin(hd_ck_extents *x);
-/* --- check_pack.c --------------------------------------------------------------------------- */
+/* --- check_copy_global.c, check_pack.c -------------------------------------------------------- */
+void hd_ck_copy_global(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_prune_pack(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* The ring of the barrier (an operand) must be the buffer's. False after a finding. */
 bool hd_ck_same_ring(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t operand,

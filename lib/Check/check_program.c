@@ -179,8 +179,9 @@ static bool may_skip(const hd_ck_program *p, int32_t at) {
   bool brings = false, multiplies = false;
   for (int32_t i = at + 1; i < p->n_steps; i++) {
     hd_op_kind kind = p->steps[i].op ? p->steps[i].op->kind : HD_OP_YIELD;
-    bool is_pack = kind == HD_OP_PRUNE_PACK; /* each trip writes a part of D: all are looked at */
-    if (p->steps[i].code == HD_CK_FOR || kind == HD_OP_LAST_ARRIVER || is_pack)
+    /* Each trip writes a part of its own: all are looked at. */
+    bool writes = kind == HD_OP_PRUNE_PACK || kind == HD_OP_COPY_GLOBAL;
+    if (p->steps[i].code == HD_CK_FOR || kind == HD_OP_LAST_ARRIVER || writes)
       return false;
     brings = brings || kind == HD_OP_COPY_CP_ASYNC || kind == HD_OP_COPY_LD_ST;
     multiplies = multiplies || kind == HD_OP_MMA_SP || kind == HD_OP_MMA_SP_SCALED;

@@ -8,6 +8,7 @@
 #include "Compile/cache_key.h"
 #include "Compile/compile_front.h"
 #include "Compile/compiled.h"
+#include "Compile/copy_kernel.h"
 #include "Compile/manifest_make.h"
 #include "Emit/emit.h"
 #include "Emit/ptxas.h"
@@ -58,18 +59,24 @@ heddle_status hd_compiled_finish(heddle_context *ctx, const char *ptxas, hd_mani
   return HEDDLE_OK;
 }
 
-/* One a kernel, in their order. */
-static heddle_status find_plans(heddle_context *ctx, hd_module *module,
-                                const hd_plan *plans[HD_MAX_VARIANTS]) {
+/* One a kernel, in their order. Where some read a copy of B, the kernel that makes it comes last,
+ * and has none. */
+static heddle_status find_plans(heddle_context *ctx, const hd_problem *p, hd_module *module,
+                                const hd_plan *plans[HD_MAX_VARIANTS + 1]) {
   int32_t n = 0;
+  bool copied = false;
   HD_FOR_OPS(kernel, module->body) {
     hd_plan *plan;
     HD_TRY(hd_plan_of(ctx, module, kernel, &plan));
     if (n == HD_MAX_VARIANTS)
       return HD_BUG(ctx, "more kernels than variants");
+    copied |= plan->s.b_path == HD_B_COPIED;
     plans[n++] = plan;
   }
-  return HEDDLE_OK;
+  plans[n] = NULL;
+  if (copied && n == HD_MAX_VARIANTS)
+    return HD_BUG(ctx, "more kernels than variants");
+  return copied ? hd_copy_kernel_add(ctx, p, module) : HEDDLE_OK;
 }
 
 static heddle_status build(hd_pass_context *pass, const hd_front *f,
@@ -79,8 +86,8 @@ static heddle_status build(hd_pass_context *pass, const hd_front *f,
   /* Of the problem, before passes take it apart. */
   char *header = header_text(f, c->schedule, &c->arena);
   HD_TRY(hd_run_pipeline(pass, f->module, &(hd_pipeline_options){.start_after = f->last_pass}));
-  const hd_plan *plans[HD_MAX_VARIANTS];
-  HD_TRY(find_plans(ctx, f->module, plans));
+  const hd_plan *plans[HD_MAX_VARIANTS + 1];
+  HD_TRY(find_plans(ctx, &f->problem, f->module, plans));
   hd_emit_options emit = {.ptx_version = f->problem.target->llvm_ptx,
                           .header = header,
                           .user = {options->user_epilogue, options->user_epilogue_bytes,

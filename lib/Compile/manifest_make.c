@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "Compile/copy_kernel.h"
 #include "Schedule/resources.h"
 
 static hd_swizzle swizzle_of(int64_t bytes) {
@@ -142,17 +143,38 @@ static const char *plane_of(const hd_problem *p, const hd_schedule *s) {
   return mma ? "mma" : "wgmma";
 }
 
+/* Runs ahead of those that read the copy; its tiles are rows of B. */
+static void make_copy(const hd_problem *p, const hd_emit_kernel *emitted, hd_arena *arena,
+                      hd_manifest *m) {
+  int32_t rows = hd_copy_kernel_rows(p);
+  hd_variant *v = &m->variant[m->n_variants++];
+  *v = (hd_variant){.entry = hd_arena_strdup(arena, emitted->entry), .path = "copy_b",
+                    .n_threads = emitted->n_threads, .cluster = 1, .tile_cluster = 1,
+                    .shared_bytes = emitted->shared_bytes, .tile_m = 1, .tile_n = rows,
+                    .split_k = 1, .persistent = true, .runs_ahead = true,
+                    .workspace_bytes_per_tile = {.add = rows * hd_copied_pitch(p), .div = 1}};
+  make_params(emitted, v);
+}
+
 static bool takes_workspace(const hd_schedule *s) {
   return s->split_k > hd_schedule_along_k(s) || s->stream_k;
+}
+
+/* Counters lie where a launch of another bucket would copy B to. */
+static heddle_status refuse_both(heddle_context *ctx, const hd_problem *p) {
+  return hd_error(ctx, HEDDLE_INVALID, p->kernel->loc, "schedule.copied-split",
+                  "b=copied in one bucket, and tiles that CTAs share through the workspace in "
+                  "another; legal: one of them in a kernel; nearest: b=auto");
 }
 
 /* The buckets' kernels, each in its variants; all read the same packed A. */
 static heddle_status make_variants(heddle_context *ctx, const hd_problem *p,
                                    const hd_plan *const *plans, const hd_emit_result *emitted,
                                    hd_arena *arena, hd_manifest *m) {
-  bool workspace = false;
-  m->family = plane_of(p, &plans[emitted->n_kernels - 1]->s);
-  for (; m->n_variants < emitted->n_kernels; m->n_variants++) {
+  bool shares = false, copies = !plans[emitted->n_kernels - 1];
+  int32_t n_plans = emitted->n_kernels - copies;
+  m->family = plane_of(p, &plans[n_plans - 1]->s);
+  for (; m->n_variants < n_plans; m->n_variants++) {
     const hd_plan *plan = plans[m->n_variants];
     const char *plane = plane_of(p, &plan->s);
     if (strcmp(plane, m->family) != 0)
@@ -161,10 +183,13 @@ static heddle_status make_variants(heddle_context *ctx, const hd_problem *p,
                       "legal: one family in all buckets",
                       hd_key_word(HD_KEY_FAMILY, plan->s.family), plane, m->family);
     make_variant(plan, &emitted->kernel[m->n_variants], arena, &m->variant[m->n_variants]);
-    workspace |= takes_workspace(&plan->s);
+    m->variant[m->n_variants].ahead = plan->s.b_path == HD_B_COPIED ? n_plans + 1 : 0;
+    shares |= takes_workspace(&plan->s);
   }
-  hd_manifest_args(p, workspace, m);
-  return HEDDLE_OK;
+  if (copies)
+    make_copy(p, &emitted->kernel[n_plans], arena, m);
+  hd_manifest_args(p, shares || copies, m);
+  return shares && copies ? refuse_both(ctx, p) : HEDDLE_OK;
 }
 
 heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p,

@@ -7,11 +7,12 @@
 #include "Passes/plan.h"
 
 /* Adds the arguments of a launch, with what each may be, to a manifest that has none; `workspace`:
- * tiles are shared over k through global memory. */
+ * tiles are shared over k through global memory, or B is copied there. */
 void hd_manifest_args(const hd_problem *problem, bool workspace, hd_manifest *manifest);
 
 /* problem: of the kernel that has no bucket. A variant for each entry point that was emitted;
- * plans: theirs, in the same order. Strings live in the arena. */
+ * plans: theirs, in the same order; NULL, as the last: that is the kernel that copies B. Strings
+ * live in the arena. */
 heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *problem,
                                const hd_plan *const *plans,
                                const hd_emit_result *emitted, hd_hash hash, hd_arena *arena,

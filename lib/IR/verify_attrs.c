@@ -21,6 +21,7 @@ static const struct word_rule {
     {HD_ATTR_ORDER, HD_OP_DENSE, "k_major mn_major row_major col_major"},
     {HD_ATTR_ORDER, HD_OP_STORE, "row_major col_major"},
     {HD_ATTR_ORDER, HD_OP_PRODUCT, "row_major col_major"},
+    {HD_ATTR_B_PATH, HD_OP_PRODUCT, "copied"},
     {HD_ATTR_B_ORDER, HD_N_OPS, "k_major mn_major"},
     {HD_ATTR_ORDER, HD_OP_STORE_TILE, "row_major col_major"},
     {HD_ATTR_ORDER, HD_OP_STAGE_TILE, "row_major col_major"},

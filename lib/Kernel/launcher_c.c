@@ -203,13 +203,13 @@ static void add_variant_table(hd_strbuf *out, const launcher *l) {
   hd_strbuf_printf(out, "enum { HD_N_VARIANTS = %d, HD_N_TARGETS = %d };\n\n", l->n_variants,
                    l->n_parts);
   hd_strbuf_add(out, "static const hd_variant hd_variants[HD_N_VARIANTS] = {\n");
-  for (int32_t p = 0; p < l->n_parts; p++)
+  for (int32_t p = 0, first = 0; p < l->n_parts; first += l->parts[p++].manifest->n_variants)
     for (int32_t i = 0; i < l->parts[p].manifest->n_variants; i++) {
       const hd_variant *v = &l->parts[p].manifest->variant[i];
-      hd_strbuf_printf(out, "    {\"%s\", %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n", v->entry,
-                       v->n_threads, v->shared_bytes, v->cluster, v->tile_cluster, v->tile_m,
-                       v->tile_n, v->split_k, v->persistent, v->stream_granule,
-                       v->dependent_launch);
+      hd_strbuf_printf(out, "    {\"%s\", %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n",
+                       v->entry, v->n_threads, v->shared_bytes, v->cluster, v->tile_cluster,
+                       v->tile_m, v->tile_n, v->split_k, v->persistent, v->stream_granule,
+                       v->dependent_launch, v->ahead ? first + v->ahead : 0, v->runs_ahead);
     }
   hd_strbuf_add(out, "};\n\n");
 }
@@ -263,7 +263,8 @@ static void add_dispatch(hd_strbuf *out, const launcher *l) {
   for (int32_t p = 0; p < l->n_parts; p++) {
     hd_strbuf_printf(out, "  case %d:\n", p);
     for (int32_t i = 0; i < l->parts[p].manifest->n_variants; i++, variant++)
-      hd_strbuf_printf(out, "    if (hd_fits_%d(v))\n      return %d;\n", variant, variant);
+      if (!l->parts[p].manifest->variant[i].runs_ahead)
+        hd_strbuf_printf(out, "    if (hd_fits_%d(v))\n      return %d;\n", variant, variant);
     hd_strbuf_add(out, "    break;\n");
   }
   hd_strbuf_add(out, "  }\n  return HEDDLE_LAUNCH_VARIANT;\n}\n\n"

@@ -16,7 +16,7 @@
 #include "heddle/types.h"
 
 enum {
-  HD_MANIFEST_VERSION = 7,
+  HD_MANIFEST_VERSION = 8,
   HD_MAX_ARGS = 32,
   HD_MAX_PARAMS = 40,
   HD_MAX_TMAPS = 4,
@@ -113,6 +113,11 @@ typedef struct hd_variant {
    * than one the last whole one too. Fewer tiles than are resident at once: the grid is that large
    * still, or as large as there are k-blocks. */
   int32_t stream_granule;
+  /* Another variant that is launched before this one, into the same stream, as 1 + its index; 0:
+   * none. It runs for no other end (`runs_ahead`), has no tensor maps, and tiles of all rows of D;
+   * the launch needs the workspace of both. */
+  int32_t ahead;
+  bool runs_ahead;
   bool dependent_launch; /* is launched with programmatic stream serialization */
   bool weights_ready;    /* reads A, its block scales before its predecessor in the stream ended */
   int32_t n_params, n_tmaps, n_requirements;
@@ -175,6 +180,8 @@ int32_t hd_tmap_data_type(heddle_elem elem);
 /* What a launch will do. grid_x 0 (M, N or G is 0): nothing, the launch is done at once. */
 typedef struct hd_launch_plan {
   const hd_variant *variant; /* borrowed from the manifest */
+  const hd_variant *ahead;   /* launched before it, ahead_grid CTAs; NULL: none */
+  uint32_t ahead_grid;
   uint32_t grid_x, n_tiles;
   uint64_t workspace_bytes;
   hd_tmap tmap[HD_MAX_TMAPS]; /* variant->n_tmaps of them are set, none when grid_x is 0 */

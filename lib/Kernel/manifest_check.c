@@ -236,12 +236,30 @@ static heddle_status check_cluster(heddle_context *ctx, const hd_variant *v) {
                 v->cluster);
 }
 
+/* One is launched before another, never a chain; it takes no tensor maps, and shares no tile. */
+static heddle_status check_ahead(heddle_context *ctx, const hd_manifest *manifest,
+                                 const hd_variant *v) {
+  bool is_there = v->ahead <= manifest->n_variants &&
+                  (v->ahead == 0 || manifest->variant[v->ahead - 1].runs_ahead);
+  bool is_plain = !v->runs_ahead || (v->ahead == 0 && v->n_tmaps == 0 && v->cluster == 1 &&
+                                     v->split_k == 1 && !v->stream_granule);
+  if (is_there && is_plain)
+    return HEDDLE_OK;
+  return refuse(ctx, "manifest.ahead",
+                "entry %s: ahead %d, runs_ahead %d, %d tensor maps, cluster %d, split_k %d, "
+                "stream_granule %d; legal: ahead 0 or a variant that runs_ahead, which has itself "
+                "0, none, 1, 1 and 0",
+                v->entry, v->ahead, v->runs_ahead, v->n_tmaps, v->cluster, v->split_k,
+                v->stream_granule);
+}
+
 static heddle_status check_variant(heddle_context *ctx, const hd_manifest *manifest,
                                    const hd_variant *variant) {
   HD_TRY(check_identifier(ctx, "variant.entry", variant->entry));
   HD_TRY(check_word(ctx, "variant.path", variant->path));
   HD_TRY(check_cluster(ctx, variant));
   HD_TRY(check_params(ctx, manifest, variant));
+  HD_TRY(check_ahead(ctx, manifest, variant));
   for (int i = 0; i < variant->n_tmaps; i++)
     HD_TRY(check_tmap(ctx, manifest, &variant->tmap[i]));
   for (int i = 0; i < variant->n_requirements; i++) {

@@ -101,6 +101,8 @@ static const hd_field variant_fields[] = {
     I32(hd_variant, split_k, 1, 1024),
     BOOL(hd_variant, persistent),
     I32(hd_variant, stream_granule, 0, 4096),
+    I32(hd_variant, ahead, 0, HD_MAX_VARIANTS),
+    BOOL(hd_variant, runs_ahead),
     BOOL(hd_variant, dependent_launch),
     BOOL(hd_variant, weights_ready),
     LIST(hd_variant, param, n_params, param_fields),

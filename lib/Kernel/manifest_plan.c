@@ -164,6 +164,8 @@ static heddle_status pick_variant(heddle_context *ctx, const hd_manifest *manife
                                   const hd_values *values, const hd_variant **variant) {
   const hd_requirement *missing = NULL;
   for (int i = first_of_bucket(manifest, values); i < manifest->n_variants; i++) {
+    if (manifest->variant[i].runs_ahead)
+      continue;
     missing = unmet(&manifest->variant[i], values);
     if (!missing) {
       *variant = &manifest->variant[i];
@@ -195,7 +197,8 @@ static uint64_t tile_columns(const hd_variant *variant, const hd_values *values,
 static heddle_status count_tiles(heddle_context *ctx, const hd_variant *variant,
                                  const hd_values *values, bool is_grouped, uint32_t *n_tiles) {
   int32_t cluster = variant->tile_cluster;
-  uint64_t rows = ceil_div(values->v[HD_ARG_M], variant->tile_m * cluster);
+  uint64_t rows =
+      variant->runs_ahead ? 1 : ceil_div(values->v[HD_ARG_M], variant->tile_m * cluster);
   uint64_t tiles =
       rows * (uint64_t)cluster * tile_columns(variant, values, is_grouped);
   uint64_t most = (uint64_t)(INT32_MAX - variant->cluster) / (uint64_t)variant->split_k;
@@ -305,6 +308,22 @@ static heddle_status fill_tmap(heddle_context *ctx, const hd_tmap_recipe *recipe
   return HEDDLE_OK;
 }
 
+/* What is launched before it, and the workspace of both. */
+static heddle_status plan_ahead(heddle_context *ctx, const hd_manifest *manifest,
+                                const hd_values *values, const uint32_t *max_resident,
+                                hd_launch_plan *plan) {
+  geometry g;
+  uint64_t n_bytes;
+  int32_t index = plan->variant->ahead - 1;
+  plan->ahead = &manifest->variant[index];
+  HD_TRY(find_geometry(ctx, manifest, plan->ahead, values, max_resident ? max_resident[index] : 0,
+                       &g));
+  HD_TRY(workspace_of(ctx, plan->ahead, values, g.n_slots, &n_bytes));
+  plan->ahead_grid = g.grid;
+  plan->workspace_bytes = n_bytes > plan->workspace_bytes ? n_bytes : plan->workspace_bytes;
+  return HEDDLE_OK;
+}
+
 /* All of a plan but its maps; M, N and G are above 0. */
 static heddle_status plan_grid(heddle_context *ctx, const hd_manifest *manifest,
                                const hd_values *values, const uint32_t *max_resident,
@@ -315,6 +334,8 @@ static heddle_status plan_grid(heddle_context *ctx, const hd_manifest *manifest,
   uint32_t resident = max_resident ? max_resident[index] : 0;
   HD_TRY(find_geometry(ctx, manifest, plan->variant, values, resident, &g));
   HD_TRY(workspace_of(ctx, plan->variant, values, g.n_slots, &plan->workspace_bytes));
+  if (plan->variant->ahead)
+    HD_TRY(plan_ahead(ctx, manifest, values, max_resident, plan));
   HD_TRY(check_pointers(ctx, manifest, values, plan->workspace_bytes));
   plan->n_tiles = g.n_tiles;
   plan->grid_x = g.grid;
@@ -326,6 +347,8 @@ heddle_status hd_manifest_plan(heddle_context *ctx, const hd_manifest *manifest,
                                const uint32_t *max_resident, hd_launch_plan *plan) {
   hd_launch_plan made;
   made.variant = &manifest->variant[0];
+  made.ahead = NULL;
+  made.ahead_grid = 0;
   made.grid_x = made.n_tiles = 0;
   made.workspace_bytes = 0;
   fill_fixed(manifest, values);
@@ -338,6 +361,8 @@ heddle_status hd_manifest_plan(heddle_context *ctx, const hd_manifest *manifest,
   for (int32_t i = 0; i < n_tmaps; i++)
     HD_TRY(fill_tmap(ctx, &made.variant->tmap[i], values, &made.tmap[i]));
   plan->variant = made.variant;
+  plan->ahead = made.ahead;
+  plan->ahead_grid = made.ahead_grid;
   plan->grid_x = made.grid_x;
   plan->n_tiles = made.n_tiles;
   plan->workspace_bytes = made.workspace_bytes;

@@ -22,6 +22,10 @@ static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_op *kernel, h
   st->variant = plan->variant;
   if (st->variant->staged)
     st->slot = hd_store_slot_of(&st->p, &st->s);
+  if (st->s.b_path == HD_B_COPIED) { /* what was taken by index lies in its order */
+    st->p.gather = NULL;
+    st->p.t = (hd_size){0};
+  }
   st->steps = st->s.tile_k / st->row->k;
   st->prefetch = hd_op_has(kernel, HD_ATTR_WEIGHTS_READY) && !hd_schedule_is_mma(&st->s);
   st->cluster = st->s.cluster;

@@ -159,7 +159,7 @@ static heddle_status read_fragments(heddle_context *ctx, hd_plan *plan) {
 
 static heddle_status check_box(heddle_context *ctx, const hd_plan *plan) {
   const hd_op *matmul = plan->p.matmul;
-  bool has_map = plan->s.b_path == HD_B_TMA;
+  bool has_map = hd_b_path_has_map(plan->s.b_path);
   int32_t unit, share = hd_schedule_b_share(&plan->p, &plan->s, &unit), most = 256;
   if (has_map ? plan->b_box > 0 && plan->b_box <= most && plan->b_box % unit == 0 &&
                     share % plan->b_box == 0
@@ -293,7 +293,7 @@ const hd_spec_row *hd_plan_row(const hd_problem *p, const hd_schedule *s) {
  * registers in a row. */
 static int32_t tensor_blocks(const hd_plan *plan) {
   enum { MOST = 16 /* 64 registers */ };
-  bool has_map = plan->s.b_path == HD_B_TMA;
+  bool has_map = hd_b_path_has_map(plan->s.b_path);
   int32_t blocks = plan->p.block && hd_schedule_shares_tiles(&plan->s) ? MOST / 8
                    : has_map                                           ? MOST
                    : plan->p.c.op                                      ? MOST / 4

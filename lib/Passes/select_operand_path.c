@@ -56,8 +56,10 @@ static heddle_status select_paths(heddle_context *ctx, hd_module *m, hd_plan *pl
     return HD_BUG(ctx, "no canonical descriptor describes a slot of B");
   plan->variant = variant;
   plan->swizzle = hd_plan_swizzle();
-  plan->b_box = variant->path == HD_B_TMA ? hd_schedule_b_box(p, &plan->s) : 0;
+  plan->b_box = hd_b_path_has_map(variant->path) ? hd_schedule_b_box(p, &plan->s) : 0;
   hd_b_variant_narrow(variant, &plan->s);
+  if (variant->path == HD_B_COPIED) /* starts beside the copy, and waits for its end */
+    hd_op_set_flag(m, plan->p.kernel, HD_ATTR_DEPENDENT);
   if (plan->s.store == HD_STORE_QUAD && hd_plan_store_blocks(plan) < HD_QUAD_BLOCKS)
     plan->s.store = HD_STORE_DIRECT;
   hd_plan_write_paths(m, plan);

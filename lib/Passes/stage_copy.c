@@ -285,7 +285,7 @@ void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_v
     copy_a_bulk(st, b, place, kg, cursor);
   else
     copy_a_cp_async(st, b, place, kg, cursor);
-  if (path == HD_B_TMA)
+  if (hd_b_path_has_map(path))
     copy_b_tma(st, b, place, kg, cursor);
   else
     copy_b_rows(st, b, place, kg, cursor, hd_b_variant_is_async(st->variant, st->p.b.elem));

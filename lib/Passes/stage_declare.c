@@ -24,12 +24,15 @@ static int64_t fixed_value(const hd_problem *p, hd_arg_kind arg) {
   }
 }
 
+/* The workspace has B's rows, those that are taken by index in their order. */
+static bool is_copied(const hd_stage *st) { return st->variant->path == HD_B_COPIED; }
+
 /* Where B comes, or D goes, by a tensor map, that says its address and pitch. */
 static bool is_needed(const hd_stage *st, hd_arg_kind arg) {
   switch (arg) {
   case HD_ARG_B:
   case HD_ARG_LDB:
-    return st->variant->path != HD_B_TMA;
+    return !hd_b_path_has_map(st->variant->path);
   case HD_ARG_D:
   case HD_ARG_LDD:
   case HD_ARG_STRIDE_D:
@@ -78,6 +81,8 @@ static void set_plane(hd_stage *st, hd_op *op, hd_expr along, hd_expr across, in
   hd_expr strides[] = {{0},
                        {of_b ? HD_ARG_LDB : HD_ARG_LDD, bytes, 0, pairs},
                        {of_b ? HD_ARG_STRIDE_B : HD_ARG_STRIDE_D, bytes, 0, pairs}};
+  if (hd_op_arg(op) == HD_ARG_WORKSPACE)
+    strides[1] = (hd_expr){HD_ARG_NONE, hd_copied_pitch(&st->p), 0, 1};
   if (pairs > 1)
     hd_op_set_elem(st->module, op, HD_ATTR_TYPE, HEDDLE_U8);
   hd_op_set_exprs(st->module, op, HD_ATTR_DIMS, dims, rank);
@@ -106,11 +111,11 @@ static void set_slot(hd_stage *st, hd_op *op) {
     set_plane(st, op, n, m, st->slot.cols, st->slot.rows, hd_is_batch(&st->p));
 }
 
-static hd_value *declare_tmap(hd_stage *st, hd_arg_kind arg, int32_t swizzle,
+static hd_value *declare_tmap(hd_stage *st, hd_arg_kind arg, heddle_elem elem, int32_t swizzle,
                               void (*set)(hd_stage *st, hd_op *op)) {
   hd_op *op = hd_build_op(&st->b, HD_OP_TMAP, HD_TMAP, 0);
   hd_op_set_arg(st->module, op, arg);
-  hd_op_set_elem(st->module, op, HD_ATTR_TYPE, hd_problem_pointee(&st->p, arg));
+  hd_op_set_elem(st->module, op, HD_ATTR_TYPE, elem);
   set(st, op);
   hd_op_set_int(st->module, op, HD_ATTR_SWIZZLE, swizzle);
   return op->results[0];
@@ -162,10 +167,11 @@ static void declare_args(hd_stage *st) {
     for (hd_arg_kind arg = runs[i][0]; arg <= runs[i][1]; arg++) {
       if (is_needed(st, arg))
         st->arg[arg] = declare_arg(st, arg);
-      if (arg == HD_ARG_B && st->variant->path == HD_B_TMA)
-        st->map_b = declare_tmap(st, HD_ARG_B, st->plan->swizzle, set_box);
+      if (arg == HD_ARG_B && hd_b_path_has_map(st->variant->path))
+        st->map_b = declare_tmap(st, is_copied(st) ? HD_ARG_WORKSPACE : HD_ARG_B, st->p.b.elem,
+                                 st->plan->swizzle, set_box);
       if (arg == HD_ARG_D && st->variant->staged)
-        st->map_d = declare_tmap(st, HD_ARG_D, st->slot.swizzle, set_slot);
+        st->map_d = declare_tmap(st, HD_ARG_D, st->p.d.elem, st->slot.swizzle, set_slot);
     }
 }
 
@@ -338,6 +344,8 @@ static void declare_product(hd_stage *st) {
     hd_op_set_int(st->module, op, HD_ATTR_BLOCK, st->p.block);
   if (st->p.gather)
     hd_op_set_flag(st->module, op, HD_ATTR_GATHER_B);
+  if (is_copied(st))
+    hd_op_set_str(st->module, op, HD_ATTR_B_PATH, hd_key_word(HD_KEY_B_PATH, HD_B_COPIED));
   hd_stage_set_epilogue(st, op);
 }
 

@@ -154,7 +154,7 @@ static void find_matrix(hd_stage *st, hd_builder *b, hd_value *g, hd_tile_place 
   place->g = g;
   if (a)
     place->a_base = hd_arith(b, HD_OP_MUL, hd_widen(b, g), a);
-  if (stride && st->variant->path == HD_B_TMA) {
+  if (stride && hd_b_path_has_map(st->variant->path)) {
     hd_value *is_apart = hd_build_cmp(b, "ne", stride, hd_i64(b, 0));
     place->b_g = hd_build_value(b, HD_OP_SELECT, HD_I32, 3, is_apart, g, st->zero);
   } else if (stride) {

@@ -53,6 +53,22 @@ static unsigned fill_attributes(const hd_variant *variant, hd_cu_attribute attri
   return n;
 }
 
+static hd_cu_config configure(const hd_variant *variant, uint32_t grid, void *stream) {
+  return (hd_cu_config){.grid_x = grid, .grid_y = 1, .grid_z = 1,
+                        .block_x = (unsigned)variant->n_threads, .block_y = 1, .block_z = 1,
+                        .shared_bytes = (unsigned)variant->shared_bytes, .stream = stream};
+}
+
+/* It takes no tensor maps. */
+static void fill_ahead(const heddle_kernel *kernel, const hd_loaded *loaded,
+                       const hd_launch_plan *plan, hd_values *values, void *stream,
+                       hd_prepared *p) {
+  for (int i = 0; i < plan->ahead->n_params; i++)
+    p->ahead_params[i] = &values->v[plan->ahead->param[i].arg];
+  p->ahead_config = configure(plan->ahead, plan->ahead_grid, stream);
+  p->ahead_function = loaded->function[plan->ahead - kernel->manifest.variant];
+}
+
 static heddle_status fill(heddle_context *ctx, const heddle_kernel *kernel,
                           const hd_loaded *loaded, const hd_launch_plan *plan, hd_values *values,
                           void *stream, hd_prepared *p) {
@@ -64,11 +80,11 @@ static heddle_status fill(heddle_context *ctx, const heddle_kernel *kernel,
     p->params[i] =
         param->arg == HD_ARG_NONE ? (void *)&p->maps[param->tmap] : &values->v[param->arg];
   }
-  p->config = (hd_cu_config){.grid_x = plan->grid_x, .grid_y = 1, .grid_z = 1,
-                             .block_x = (unsigned)variant->n_threads, .block_y = 1, .block_z = 1,
-                             .shared_bytes = (unsigned)variant->shared_bytes, .stream = stream,
-                             .attributes = p->attributes,
-                             .n_attributes = fill_attributes(variant, p->attributes)};
+  p->config = configure(variant, plan->grid_x, stream);
+  p->config.attributes = p->attributes;
+  p->config.n_attributes = fill_attributes(variant, p->attributes);
+  if (plan->ahead)
+    fill_ahead(kernel, loaded, plan, values, stream, p);
   p->function = loaded->function[variant - kernel->manifest.variant];
   return HEDDLE_OK;
 }
@@ -79,17 +95,23 @@ heddle_status hd_kernel_prepare(heddle_context *ctx, const heddle_kernel *kernel
   hd_launch_plan plan;
   HD_TRY(find_loaded(ctx, kernel, &loaded));
   HD_TRY(hd_manifest_plan(ctx, &kernel->manifest, values, loaded->resident, &plan));
-  prepared->function = NULL;
+  prepared->function = prepared->ahead_function = NULL;
   return plan.grid_x ? fill(ctx, kernel, loaded, &plan, values, stream, prepared) : HEDDLE_OK;
+}
+
+heddle_status hd_kernel_submit(heddle_context *ctx, const heddle_kernel *kernel, hd_prepared *p) {
+  if (p->ahead_function)
+    HD_CU_TRY(ctx, kernel->runtime, launch, &p->ahead_config, p->ahead_function, p->ahead_params,
+              NULL);
+  HD_CU_TRY(ctx, kernel->runtime, launch, &p->config, p->function, p->params, NULL);
+  return HEDDLE_OK;
 }
 
 heddle_status hd_kernel_launch_values(heddle_context *ctx, const heddle_kernel *kernel,
                                       hd_values *values, void *stream) {
   hd_prepared p;
   HD_TRY(hd_kernel_prepare(ctx, kernel, values, stream, &p));
-  if (p.function)
-    HD_CU_TRY(ctx, kernel->runtime, launch, &p.config, p.function, p.params, NULL);
-  return HEDDLE_OK;
+  return p.function ? hd_kernel_submit(ctx, kernel, &p) : HEDDLE_OK;
 }
 
 heddle_status heddle_kernel_launch(heddle_context *ctx, const heddle_kernel *kernel,

@@ -45,9 +45,16 @@ typedef struct hd_prepared {
   hd_cu_tmap maps[HD_MAX_TMAPS];
   void *params[HD_MAX_PARAMS];
   void *function; /* NULL: nothing to launch */
+  hd_cu_config ahead_config;
+  void *ahead_params[HD_MAX_PARAMS];
+  void *ahead_function; /* of what is launched before; NULL: nothing */
 } hd_prepared;
 heddle_status hd_kernel_prepare(heddle_context *ctx, const heddle_kernel *kernel,
                                 hd_values *values, void *stream, hd_prepared *prepared);
+
+/* Launches what was prepared, and what runs ahead of it. */
+heddle_status hd_kernel_submit(heddle_context *ctx, const heddle_kernel *kernel,
+                               hd_prepared *prepared);
 
 /* heddle_kernel_launch with values by kind. Writes the fixed sizes into values. */
 heddle_status hd_kernel_launch_values(heddle_context *ctx, const heddle_kernel *kernel,

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "Schedule/resources.h"
+#include "Schedule/variants.h"
 
 enum {
   USUAL_SIZE = 4096, PARTIAL_BYTES = 4, MAP_ALIGN = 16, L2_LINE = 128,
@@ -25,7 +26,8 @@ static const char *const names[HD_N_RESOURCES] = {/* ORDER RESOURCES */
                                                   "memory latency against the ring's depth",
                                                   "DRAM",
                                                   "stores of D and partial sums",
-                                                  "launch, first fill and drain"};
+                                                  "launch, first fill and drain",
+                                                  "copying B ahead"};
 
 const char *hd_resource_name(hd_resource resource) { return names[resource]; }
 
@@ -74,21 +76,39 @@ static int64_t pitch_bytes(const hd_problem *p) {
   return pitch * heddle_elem_get(p->b.elem)->container_bits / 8;
 }
 
-/* No tensor map takes B's pitch (that of whole rows, where the launch says it), so that a warpgroup
- * copies it by small pieces. */
-static bool is_gathered(const hd_problem *p) { return pitch_bytes(p) % MAP_ALIGN != 0; }
+bool hd_copy_serves(const hd_problem *p) { return p->gather || pitch_bytes(p) % MAP_ALIGN != 0; }
+
+/* Rows are taken by index, or no tensor map takes B's pitch (that of whole rows, where the launch
+ * says it), and B was not copied: a warpgroup copies it by small pieces. By index those of narrow
+ * tiles cost nothing (docs/bench/layers.md). */
+static bool is_gathered(const hd_problem *p, const hd_schedule *s) {
+  enum { NARROW = 64 };
+  bool hides = pitch_bytes(p) % MAP_ALIGN == 0 && s->tile_n <= NARROW;
+  return hd_copy_serves(p) && s->b_path != HD_B_COPIED && !hides;
+}
+
+/* Each byte is read and written once; then the product's own launch. */
+static double copy_seconds(const hd_problem *p, const hd_schedule *s, double n,
+                           const hd_device_model *c) {
+  if (s->b_path != HD_B_COPIED)
+    return 0;
+  return c->copy_s + 2 * n * (double)hd_copied_pitch(p) / c->copy_bytes;
+}
 
 /* A stage's copies: by cp.async at one rate, be they of 4 bytes or of 8; else by loads and stores
- * of as many bytes as the pitch aligns. */
+ * of as many bytes as the pitch aligns. By index a column takes twice as long (found of
+ * docs/bench/layers.md). */
 static double gather_seconds(const hd_problem *p, const hd_schedule *s, const hd_device_model *c) {
-  enum { LEAST_ASYNC = 4 };
+  enum { LEAST_ASYNC = 4, BY_INDEX = 2 };
   int64_t pitch = pitch_bytes(p), aligned = pitch & -pitch;
   double column_s = aligned >= LEAST_ASYNC ? c->gather_column_s : c->gather_byte_s / aligned;
-  return c->gather_s + s->tile_n * column_s;
+  return c->gather_s + s->tile_n * column_s * (p->gather ? BY_INDEX : 1);
 }
 
 /* Each row of a stage of B lies in two lines of L2, not in one. */
-static bool is_straddling(const hd_problem *p) { return pitch_bytes(p) % L2_LINE != 0; }
+static bool is_straddling(const hd_problem *p, const hd_schedule *s) {
+  return s->b_path != HD_B_COPIED && pitch_bytes(p) % L2_LINE != 0;
+}
 
 /* A wgmma.sp of m64nN takes N/2 + 16 clocks of the port, and never fewer than 16 of its own. */
 static void wgmma_clocks(unit *u) {
@@ -99,7 +119,7 @@ static void wgmma_clocks(unit *u) {
   double own = HD_K_STEPS * slabs / warpgroups * fmax(s->tile_n / 2.0, 16);
   u->tensor_s = (port + (s->cluster > 1 ? c->pair_clocks : 0)) / c->clock_hz;
   u->chain_s = (own + (s->wgmma_in_flight ? 0 : c->batch_clocks)) / c->clock_hz;
-  u->issue_s = is_gathered(u->p) ? gather_seconds(u->p, s, c)
+  u->issue_s = is_gathered(u->p, s) ? gather_seconds(u->p, s, c)
                                  : count_copies(u->p, s) * c->issue_clocks / c->clock_hz;
 }
 
@@ -178,8 +198,8 @@ static void add_waves(const unit *u, double before, double waves, double n_ctas,
 /* What of B's bytes L2 has to give: CTAs that read a line side by side get it together, with or
  * without a multicast; of rows that straddle two lines each CTA, or cluster, gets its own. */
 static double b_traffic(const hd_problem *p, const hd_schedule *s, const hd_device_model *c) {
-  if (is_straddling(p))
-    return shares_a(s) || is_gathered(p) ? 1 : 1.0 / s->cluster;
+  if (is_straddling(p, s))
+    return shares_a(s) || is_gathered(p, s) ? 1 : 1.0 / s->cluster;
   return hd_schedule_along_k(s) > 1 ? c->beside_in_cluster : c->beside;
 }
 
@@ -243,6 +263,7 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
                          const hd_device_model *c) {
   double m = size_of(&p->m, size_mnk[0]), n = size_of(&p->n, size_mnk[1]);
   double k = size_of(&p->k, size_mnk[2]), g = products_of(p);
+  double columns = n;
   n = hd_is_grouped(p) ? ceil_div(n, g) : n;
   hd_cost cost = {0};
   unit u = unit_of(p, s, c, k);
@@ -270,11 +291,13 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
   }
   add_waves(&u, 0, full, slots, &cost);
   add_waves(&last, full, 1, rest, &cost);
+  cost.alone[HD_RESOURCE_COPY] = copy_seconds(p, s, columns, c);
   double extra = c->launch_s + reduce_seconds(p, s, c, parts);
   double written = g * m / hd_rows_of_d(p) * n * bytes_of(p->d.elem);
   cost.alone[HD_RESOURCE_DRAM] = (read + written) / c->dram_bytes * crowding(&u, units);
   cost.alone[HD_RESOURCE_LAUNCH] += extra;
-  cost.seconds = extra + both(cost.seconds, cost.alone[HD_RESOURCE_DRAM]);
+  cost.seconds = extra + both(cost.seconds, cost.alone[HD_RESOURCE_DRAM]) +
+                 cost.alone[HD_RESOURCE_COPY];
   cost.units = (int64_t)units;
   cost.waves = units / slots;
   for (int r = 1; r < HD_N_RESOURCES; r++)

@@ -17,6 +17,7 @@ typedef enum hd_resource {
   HD_RESOURCE_DRAM,
   HD_RESOURCE_STORE,  /* of D, and of partial sums */
   HD_RESOURCE_LAUNCH, /* launch, first fill, drain */
+  HD_RESOURCE_COPY,   /* of B, by the kernel that runs ahead */
   HD_N_RESOURCES
 } hd_resource;
 const char *hd_resource_name(hd_resource resource); /* "tensor cores and shared-memory port", … */
@@ -28,6 +29,10 @@ typedef struct hd_cost {
   int64_t units;                /* of work: tiles times splits */
   double waves;                 /* units over the CTAs that run at once */
 } hd_cost;
+
+/* B's rows are taken by index, or at a pitch that no tensor map takes: a copy of them, which is
+ * ahead, spares every CTA gathering them. */
+bool hd_copy_serves(const hd_problem *problem);
 
 /* Its seconds are an estimate: on sm_90a alone. Of other targets nothing was measured; there the
  * same terms, with Hopper's ceilings, only say which schedule to look at first. */

@@ -15,6 +15,8 @@
   .gather_s = 5e-08,                      \
   .gather_column_s = 3.7e-09,             \
   .gather_byte_s = 4.9e-08,               \
+  .copy_s = 1.6e-06,                      \
+  .copy_bytes = 4e+12,                    \
   .fill_bytes = 9.72e+12,                 \
   .beside = 0.251,                        \
   .beside_in_cluster = 0.585,             \
@@ -69,6 +71,7 @@ static const struct rate {
     RATE(pair_clocks, 1, 300),                     RATE(issue_clocks, 1, 300),
     RATE(gather_s, 0.01e-6, 5e-6),                 RATE(gather_column_s, 0.1e-9, 50e-9),
     RATE(gather_byte_s, 1e-9, 500e-9),             RATE(fill_bytes, 1e12, 30e12),
+    RATE(copy_s, 0.5e-6, 10e-6),                   RATE(copy_bytes, 1e12, 4.8e12),
     RATE(beside, 0.1, 1),
     RATE(beside_in_cluster, 0.1, 1.5),             RATE(void_bytes, 0.1e12, 30e12),
     RATE(dram_bytes, 0.5e12, 4.8e12),              RATE(crowd, 0.001, 0.5),

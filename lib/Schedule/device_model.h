@@ -16,6 +16,8 @@ typedef struct hd_device_model {
   double gather_s;          /* a stage of B takes at least, where its rows are gathered; */
   double gather_column_s;   /* and for each of its columns, by cp.async */
   double gather_byte_s;     /* the same by loads of one byte */
+  double copy_s;            /* that a kernel which copies B ahead adds at least, */
+  double copy_bytes;        /* and by what it reads and writes */
   double fill_bytes;        /* L2 to shared memory */
   double beside;            /* what is left of B's traffic where CTAs side by side read it */
   double beside_in_cluster; /* the same where a cluster splits k */

@@ -88,7 +88,7 @@ static void each_shape(const hd_problem *p, const hd_schedule *first, const stru
   hd_schedule s = *first;
   bool mma = family == HD_FAMILY_MMA_SP;
   s.family = family;
-  s.b_path = HD_B_AUTO;
+  s.b_path = first->b_path == HD_B_COPIED ? HD_B_COPIED : HD_B_AUTO;
   s.tile_m = shape->m;
   s.warps_m = shape->warps_m;
   s.warps_n = shape->warps_n;

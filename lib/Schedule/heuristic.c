@@ -230,7 +230,7 @@ static bool may_have(const hd_problem *p, int32_t cluster) {
 static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, front *f) {
   static const int32_t splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
   int64_t k_blocks = p->k.value ? ceil_div(p->k.value, hd_k_block_size(p->a_elem)) : USUAL_K_BLOCKS;
-  bool shares = !p->gather && s.tile_n >= LEAST_SHARED_N &&
+  bool shares = (!p->gather || s.b_path == HD_B_COPIED) && s.tile_n >= LEAST_SHARED_N &&
                 s.tile_n % (p->b.transposed ? 128 : 16) == 0;
   if (pick->streams)
     return enter_streams(p, s, shares, f);
@@ -243,6 +243,21 @@ static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, 
                          : !shares || may_have(p, s.cluster)))
         enter(p, s, f);
     }
+}
+
+/* In a kernel for many sizes some bucket's tiles may be shared over k, beside which no B is
+ * copied. */
+static bool may_copy(const hd_pick *pick, const hd_problem *p) {
+  const hd_problem *launched = pick->launched ? pick->launched : p;
+  return hd_copy_serves(p) && (launched->n.value || hd_is_grouped(p));
+}
+
+static void enter_paths(const hd_problem *p, const hd_pick *pick, hd_schedule s, front *f) {
+  enter_tile(p, pick, s, f);
+  if (!may_copy(pick, p) || pick->streams || pick->least_splits > 1)
+    return;
+  s.b_path = HD_B_COPIED;
+  enter_tile(p, pick, s, f);
 }
 
 /* Of groups, a product of each: as many columns as an even routing gives it. */
@@ -273,7 +288,7 @@ int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked
       s.tile_n -= s.tile_n % unit;
       bool is_new = s.tile_n && s.tile_n != last && s.tile_m * s.tile_n <= most_elements;
       for (s.ctas_per_sm = 1; is_new && s.ctas_per_sm <= MOST_CTAS; s.ctas_per_sm++)
-        enter_tile(p, pick, s, &f);
+        enter_paths(p, pick, s, &f);
       last = s.tile_n;
     }
   }

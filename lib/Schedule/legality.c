@@ -90,11 +90,36 @@ static heddle_status check_groups(heddle_context *ctx, const hd_problem *p, cons
            "got store=%s with groups, which end anywhere in a tile; legal: direct, quad; nearest: "
            "store=quad",
            hd_key_word(HD_KEY_STORE, s->store));
-  if (p->gather && (s->cluster > 1 || s->stages < HD_GATHER_STAGES))
+  if (p->gather && s->b_path != HD_B_COPIED &&
+      (s->cluster > 1 || s->stages < HD_GATHER_STAGES))
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.groups",
            "got cluster=%d stages=%d with gather_b, of which a slot is told of while the next one "
            "fills; legal: cluster=1 and %d stages or more", s->cluster, s->stages,
            HD_GATHER_STAGES);
+  return HEDDLE_OK;
+}
+
+/* Counters of shared tiles lie where other launches of the kernel find them zero, so that no copy
+ * of B may lie there. */
+static heddle_status check_copied(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  enum { MOST_ROW = 1 << 20 };
+  int64_t row = p->k.value * heddle_elem_get(p->b.elem)->container_bits / 8;
+  if (s->b_path != HD_B_COPIED)
+    return HEDDLE_OK;
+  if (p->b.transposed || heddle_elem_get(p->b.elem)->container_bits < 8 || !row ||
+      row > MOST_ROW || (hd_is_batch(p) && !hd_is_grouped(p)))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.copied",
+           "got b=copied with a B of %s, %s%s, k %lld; legal: k_major, whole bytes, one product or "
+           "groups, k fixed and rows up to %d bytes; nearest: b=auto",
+           heddle_elem_get(p->b.elem)->name, p->b.transposed ? "mn_major" : "k_major",
+           hd_is_batch(p) && !hd_is_grouped(p) ? " of a batch" : "", (long long)p->k.value,
+           MOST_ROW);
+  if (s->stream_k || s->split_k > hd_schedule_along_k(s))
+    REFUSE(HEDDLE_INVALID, "schedule.copied-split",
+           "got b=copied with split_k=%d reduce=%s stream_k=%d, whose partial sums lie in the "
+           "workspace as well; legal: split_k=1, or reduce=cluster or ring; nearest: split_k=1 "
+           "stream_k=0",
+           s->split_k, hd_key_word(HD_KEY_REDUCE, s->reduce), s->stream_k);
   return HEDDLE_OK;
 }
 
@@ -254,6 +279,7 @@ heddle_status hd_schedule_check(heddle_context *ctx, const hd_problem *p, const 
   HD_TRY(check_persistent(ctx, p, s));
   HD_TRY(check_groups(ctx, p, s));
   HD_TRY(check_tiles(ctx, p, s));
+  HD_TRY(check_copied(ctx, p, s));
   HD_TRY(check_reduce(ctx, p, s));
   HD_TRY(hd_schedule_check_family(ctx, p, s));
   HD_TRY(hd_b_variant_check(ctx, p, s));

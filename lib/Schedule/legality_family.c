@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "Schedule/variants.h"
+
 enum {
   TENSOR_ROWS = 128,
   WARP_ACCUMULATORS = 128
@@ -106,7 +108,7 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
            s->tile_m, s->tile_n, acc, hd_schedule_held_metadata(p, s), HD_IN_FLIGHT_REGISTERS);
   if (s->b_path == HD_B_CP_ASYNC || s->b_path == HD_B_LD_ST)
     REFUSE(HEDDLE_INVALID, "schedule.b-path",
-           "got b=%s with family=wgmma; legal: auto, tma, gather",
+           "got b=%s with family=wgmma; legal: auto, tma, gather, copied",
            hd_key_word(HD_KEY_B_PATH, s->b_path));
   return HEDDLE_OK;
 }
@@ -167,7 +169,7 @@ static heddle_status check_tensor(heddle_context *ctx, const hd_problem *p, cons
            hd_key_word(HD_KEY_A_PATH, s->a_path));
   if (s->b_path == HD_B_CP_ASYNC || s->b_path == HD_B_LD_ST)
     REFUSE(HEDDLE_INVALID, "schedule.b-path",
-           "got b=%s with family=tcgen05; legal: auto, tma, gather",
+           "got b=%s with family=tcgen05; legal: auto, tma, gather, copied",
            hd_key_word(HD_KEY_B_PATH, s->b_path));
   int32_t columns = hd_schedule_least_columns(p, s), limit = hd_schedule_most_columns(p, s);
   if (columns > limit)
@@ -206,7 +208,7 @@ static heddle_status check_mma(heddle_context *ctx, const hd_problem *p, const h
   if (s->a_path != HD_A_REG)
     REFUSE(HEDDLE_INVALID, "schedule.a-path", "got a=%s with family=mma; legal: reg",
            hd_key_word(HD_KEY_A_PATH, s->a_path));
-  if (s->b_path == HD_B_TMA || s->b_path == HD_B_GATHER)
+  if (hd_b_path_has_map(s->b_path) || s->b_path == HD_B_GATHER)
     REFUSE(HEDDLE_INVALID, "schedule.b-path",
            "got b=%s with family=mma; legal: auto, cp_async, ld_st",
            hd_key_word(HD_KEY_B_PATH, s->b_path));

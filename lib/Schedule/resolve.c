@@ -14,11 +14,11 @@ static void leave_cluster(const hd_schedule_words *words, hd_schedule *s) {
     s->persistent = 1;
 }
 
-/* The default's stores, orders and CTAs an SM are for its own tiles; beside other words of how a
- * kernel is made the usual ones are meant, unless these are given, too. */
+/* The default's stores, orders, CTAs an SM and copy of B are for its own tiles; beside other words
+ * of how a kernel is made the usual ones are meant, unless these are given, too. */
 static void leave_savings(const hd_schedule_words *words, hd_schedule *s) {
   static const hd_key savings[] = {HD_KEY_STORE, HD_KEY_K_ORDER, HD_KEY_RASTER_GROUP,
-                                   HD_KEY_CTAS_PER_SM};
+                                   HD_KEY_CTAS_PER_SM, HD_KEY_B_PATH};
   bool other = hd_words_have(words, HD_KEY_PERSISTENT) || hd_words_have(words, HD_KEY_B_PATH) ||
                hd_words_have(words, HD_KEY_A_PATH) || hd_words_have(words, HD_KEY_STAGES);
   for (hd_key key = 0; key < HD_N_KEYS; key++)
@@ -41,6 +41,8 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_device_model *de
     s = hd_schedule_default_of(device, p, words->value.family);
   leave_savings(words, &s);
   hd_schedule_apply(words, &s);
+  if (p->gather && s.b_path != HD_B_COPIED && !hd_words_have(words, HD_KEY_CLUSTER))
+    s.cluster = 1; /* as no copy is shared */
   HD_TRY(hd_schedule_check_extents(ctx, p, &s));
   bool own_tile = hd_words_have(words, HD_KEY_TILE);
   if (own_tile && !hd_words_have(words, HD_KEY_WARPS))

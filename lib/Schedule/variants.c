@@ -5,6 +5,8 @@ static const hd_b_variant variants[] = {
     {"tma_permuted", HD_FAMILY_WGMMA_SP, HD_B_TMA, 16, true, false},
     {"tma_staged", HD_FAMILY_WGMMA_SP, HD_B_TMA, 16, false, true},
     {"tma", HD_FAMILY_WGMMA_SP, HD_B_TMA, 16, false, false},
+    {"copied_staged", HD_FAMILY_WGMMA_SP, HD_B_COPIED, 0, false, true},
+    {"copied", HD_FAMILY_WGMMA_SP, HD_B_COPIED, 0, false, false},
     {"gather16", HD_FAMILY_WGMMA_SP, HD_B_GATHER, 16, false, false},
     {"gather8", HD_FAMILY_WGMMA_SP, HD_B_GATHER, 8, false, false},
     {"gather4", HD_FAMILY_WGMMA_SP, HD_B_GATHER, 4, false, false},
@@ -41,9 +43,11 @@ static bool always_permutes(const hd_problem *p) {
          !hd_reads_scale_n(p);
 }
 
-/* By index cp.async of 16 bytes gathers, and nothing else; other rows of 16 bytes have a tensor
- * map. */
+/* By index cp.async of 16 bytes gathers, or a copy ahead, and nothing else; other rows of 16 bytes
+ * have a tensor map. */
 static bool takes_index(const hd_b_variant *v, const hd_problem *p) {
+  if (v->path == HD_B_COPIED)
+    return true;
   bool by_index = v->path == HD_B_GATHER && v->align == HD_COPY_ALIGN;
   return by_index == (p->gather != NULL);
 }
@@ -56,11 +60,17 @@ static bool serves(const hd_b_variant *v, const hd_problem *p, const hd_schedule
   return v->family == (hd_schedule_is_tensor(s) ? HD_FAMILY_WGMMA_SP : s->family) && !again;
 }
 
+/* Nothing is copied of a B that a launch brings at a pitch which a tensor map takes. */
+static bool is_named(const hd_b_variant *v, const hd_schedule *s) {
+  if (s->b_path == HD_B_AUTO)
+    return v->path != HD_B_COPIED;
+  return v->path == s->b_path || (s->b_path == HD_B_COPIED && v->path == HD_B_TMA);
+}
+
 static bool wanted(const hd_b_variant *v, const hd_problem *p, const hd_schedule *s) {
   if (!serves(v, p, s) || !takes_index(v, p) || (v->staged && s->store != HD_STORE_STAGED))
     return false;
-  bool named = s->b_path == v->path;
-  if (!named && s->b_path != HD_B_AUTO)
+  if (!is_named(v, s))
     return false;
   bool permuted = s->store == HD_STORE_PERMUTED;
   if (v->permutes && hd_is_batch(p)) /* its tensor map has no dimension left */
@@ -71,7 +81,7 @@ static bool wanted(const hd_b_variant *v, const hd_problem *p, const hd_schedule
   int64_t pitch_bytes = p->b.ld * bits / 8;
   /* Of a bucket, what serves frameworks' operands; what is misaligned takes the last kernel. */
   if (hd_op_has(p->kernel, HD_ATTR_BUCKET) && v->align < HD_COPY_ALIGN &&
-      pitch_bytes % HD_COPY_ALIGN == 0)
+      v->path != HD_B_COPIED && pitch_bytes % HD_COPY_ALIGN == 0)
     return false;
   return pitch_bytes % hd_b_variant_align(v, p->b.elem) == 0;
 }
@@ -81,6 +91,11 @@ const hd_b_variant *hd_b_variant_get(const hd_problem *p, const hd_schedule *s, 
     if (wanted(&variants[v], p, s) && i-- == 0)
       return &variants[v];
   return NULL;
+}
+
+int64_t hd_copied_pitch(const hd_problem *p) {
+  int64_t bytes = p->k.value * heddle_elem_get(p->b.elem)->container_bits / 8;
+  return (bytes + HD_K_BLOCK_BYTES - 1) / HD_K_BLOCK_BYTES * HD_K_BLOCK_BYTES;
 }
 
 heddle_status hd_b_variant_check(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {

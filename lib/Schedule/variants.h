@@ -35,6 +35,12 @@ int32_t hd_run_align(const hd_problem *problem, heddle_elem elem);
 bool hd_reads_c_rows(const hd_problem *problem);
 bool hd_reads_bias_n(const hd_problem *problem);
 bool hd_reads_scale_n(const hd_problem *problem);
+/* B comes by a tensor map: of B, or of its copy. */
+static inline bool hd_b_path_has_map(int32_t path) {
+  return path == HD_B_TMA || path == HD_B_COPIED;
+}
+/* Bytes from row to row of B's copy: whole lines. */
+int64_t hd_copied_pitch(const hd_problem *problem);
 /* Its alignment in bytes, the element's size standing for 0. */
 int32_t hd_b_variant_align(const hd_b_variant *variant, heddle_elem elem);
 /* Are B's rows copied by cp.async, which takes 4, 8 or 16 bytes? */

@@ -182,8 +182,9 @@ static void finish_report(sim_machine *m) {
 
 static uint64_t or_default(uint64_t given, uint64_t otherwise) { return given ? given : otherwise; }
 
-heddle_status hd_sim_run(heddle_context *ctx, const hd_sim_launch *launch,
-                         const hd_sim_options *options, hd_arena *arena, hd_sim_report *report) {
+static heddle_status run_one(heddle_context *ctx, const hd_sim_launch *launch,
+                             const hd_sim_options *options, hd_arena *arena,
+                             hd_sim_report *report) {
   enum { MAX_STEPS = 20000000, MAX_FINDINGS = 8, MAX_RESIDENT = 8 }; /* where options have 0 */
   const hd_launch_plan *plan = launch->plan;
   sim_program program;
@@ -212,4 +213,16 @@ heddle_status hd_sim_run(heddle_context *ctx, const hd_sim_launch *launch,
     *report = (hd_sim_report){0};
   tear_down(&m);
   return status;
+}
+
+heddle_status hd_sim_run(heddle_context *ctx, const hd_sim_launch *launch,
+                         const hd_sim_options *options, hd_arena *arena, hd_sim_report *report) {
+  const hd_launch_plan *plan = launch->plan;
+  if (plan->grid_x && plan->ahead) {
+    hd_launch_plan first = {.variant = plan->ahead, .grid_x = plan->ahead_grid};
+    hd_sim_launch ahead = *launch;
+    ahead.plan = &first;
+    HD_TRY(run_one(ctx, &ahead, options, arena, report));
+  }
+  return run_one(ctx, launch, options, arena, report);
 }

@@ -61,6 +61,13 @@ static void add_dense(explained *e) {
     hd_strbuf_printf(t, "sparse is %.2fx as fast", dense / sparse);
 }
 
+static void add_copied(explained *e) {
+  double seconds = e->cost.alone[HD_RESOURCE_COPY];
+  if (seconds > 0)
+    hd_strbuf_printf(explain_add(e, EXPLAIN_TIME, "copied"),
+                     "B first, by a kernel of its own: %.2f us, then TMA", seconds * 1e6);
+}
+
 /* Of a B whose pitch no tensor map takes: the default with rows a little longer. */
 static void add_padded(explained *e) {
   enum { MAP_ALIGN = 16 };
@@ -137,6 +144,7 @@ void explain_cost(explained *e) {
   bool exact = entry && entry->product.m == product.m && entry->product.n == product.n &&
                entry->product.k == product.k;
   e->dense_seconds = hd_dense_seconds(p, e->mnk, e->ceilings);
+  add_copied(e);
   add_padded(e);
   e->sparse_seconds = exact ? entry->seconds : e->cost.seconds;
   add_dense(e);

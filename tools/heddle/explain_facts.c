@@ -130,6 +130,11 @@ void explain_schedule_facts(explained *e) {
 static const char *path_cost(const char *path) {
   if (!strncmp(path, "tma", 3))
     return "one thread issues tensor-map copies; no address arithmetic";
+  if (!strncmp(path, "copied", 6))
+    return "another kernel copies B into the workspace first, then one thread issues tensor-map "
+           "copies";
+  if (!strcmp(path, "copy_b"))
+    return "B is read and written once, before the kernels that read the copy";
   if (!strcmp(path, "gather16"))
     return "producer warps copy rows by index with cp.async, 16 bytes a thread, then a proxy "
            "fence: no multicast";
@@ -183,8 +188,8 @@ static void add_variant(hd_strbuf *t, const hd_variant *v) {
     else
       hd_strbuf_printf(t, " is a multiple of %" PRId64, v->requirement[r].modulo);
   }
-  hd_strbuf_printf(t, "%s\ncost: %s", v->n_requirements ? "" : " nothing before it fits",
-                   path_cost(v->path));
+  const char *otherwise = v->runs_ahead ? " b=copied is" : " nothing before it fits";
+  hd_strbuf_printf(t, "%s\ncost: %s", v->n_requirements ? "" : otherwise, path_cost(v->path));
 }
 
 static void add_argument(hd_strbuf *t, const hd_arg *arg) {

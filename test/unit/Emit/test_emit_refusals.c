@@ -25,6 +25,12 @@
   "  %l: i64 = arg {arg = ldb}\n  %k: i32 = arg {arg = k}\n" ROLE                                  \
   "    prune.pack %b, %l, %d, %k, %k, %k, %k {"
 
+#define COPY_B                                                                                     \
+  "  %b: ptr<f16> = arg {arg = b, type = f16}\n"                                                   \
+  "  %w: ptr<f16> = arg {arg = workspace, type = f16}\n"                                           \
+  "  %l: i64 = arg {arg = ldb}\n  %n: i32 = arg {arg = n}\n" ROLE                                  \
+  "    copy.global %b, %l, %w, %n, %n, %n {"
+
 static const struct refusal {
   const char *rule, *target, *body;
 } refusals[] = {
@@ -34,6 +40,14 @@ static const struct refusal {
     {"emit.target", "sm_77", "  cta.sync\n"},
     {"emit.prune-pack", "sm_80", PACK "type = s4, vec = 4}\n  }\n"},
     {"emit.prune-pack", "sm_80", PACK "type = f16, vec = 1}\n  }\n"},
+    {"emit.copy-global", "sm_80",
+     COPY_B "type = f16, row_bytes = 7, bytes = 128, panel = 512}\n  }\n"},
+    {"emit.copy-global", "sm_80",
+     COPY_B "type = f16, row_bytes = 130, bytes = 128, panel = 512}\n  }\n"},
+    {"emit.copy-global", "sm_80",
+     COPY_B "type = f16, row_bytes = 8, bytes = 128, panel = 256}\n  }\n"},
+    {"emit.copy-global", "sm_80",
+     COPY_B "type = s4, row_bytes = 8, bytes = 128, panel = 512}\n  }\n"},
     {"emit.row", "sm_80",
      ROLE FRAGS "    %d: frag<f32 x 4> = mma.sp %c, %a, %a, %e {row = "
                 "\"no_such_row\", selector = 0}\n  }\n"},

@@ -75,7 +75,8 @@ static int fake_encode(void *map, int type, uint32_t rank, void *base, const uin
 }
 static int fake_launch(const config *c, void *function, void **params, void **extra) {
   assert_null(extra);
-  seen.n_launches++;
+  if (seen.n_launches++ == 0)
+    seen.first_grid = c->grid[0];
   seen.grid = c->grid[0];
   seen.block = c->block[0];
   assert_int_equal(c->grid[1] * c->grid[2] * c->block[1] * c->block[2], 1);

@@ -34,6 +34,7 @@ typedef struct fake_seen {
   uint32_t map_rank, map_box[5];
   uint64_t map_base, map_dim[5], map_stride[5];
   int n_launches, launch_code;
+  unsigned first_grid; /* of the first launch */
   unsigned grid, block, shared_bytes, cluster, dependent;
   const char *function;
   void *stream;

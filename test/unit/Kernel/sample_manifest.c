@@ -107,6 +107,20 @@ hd_manifest sample_batch(void) {
   return m;
 }
 
+hd_manifest sample_copied(void) {
+  hd_manifest m = sample_manifest();
+  hd_variant copy = common_variant();
+  copy.entry = "sample_copy_b";
+  copy.path = "copy_b";
+  copy.tile_m = 1;
+  copy.tile_n = 8;
+  copy.persistent = copy.runs_ahead = true;
+  copy.workspace_bytes_per_tile = (hd_expr){HD_ARG_NONE, 8 * 1024, 0, 1};
+  m.variant[m.n_variants++] = copy;
+  m.variant[SAMPLE_GATHER].ahead = m.n_variants;
+  return m;
+}
+
 hd_manifest sample_groups(void) {
   hd_manifest m = sample_manifest();
   add_arg(&m, (hd_arg){.kind = HD_ARG_G, .max = 1 << 10});

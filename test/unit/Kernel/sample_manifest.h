@@ -17,6 +17,9 @@ hd_manifest sample_batch(void);
 /* The same as groups: g, stride_a and offsets behind all other arguments. */
 hd_manifest sample_groups(void);
 
+/* The same; a launch of the gather variant runs another one first. */
+hd_manifest sample_copied(void);
+
 /* Values that fit the sample: M 256, N 128, K 64, pointers at 0x10000·n. */
 hd_values sample_values(void);
 

@@ -167,11 +167,12 @@ static int code_of(const char *rule) {
 }
 
 static void expect_launch(const hd_launch_plan *plan, const hd_values *v, bool tma) {
-  if (seen.n_launches != (plan->grid_x > 0))
+  if (seen.n_launches != (plan->grid_x > 0) + (plan->ahead != NULL))
     fail_msg("%d launches, m %d n %d g %d", seen.n_launches, (int)v->v[HD_ARG_M],
              (int)v->v[HD_ARG_N], (int)v->v[HD_ARG_G]);
   if (plan->grid_x == 0)
     return;
+  assert_int_equal(seen.first_grid, plan->ahead ? plan->ahead_grid : plan->grid_x);
   assert_string_equal(seen.function, plan->variant->entry);
   assert_int_equal(seen.grid, plan->grid_x);
   assert_int_equal(seen.block, plan->variant->n_threads);
@@ -307,7 +308,7 @@ static void agree_everywhere(void *library, const hd_manifest *m) {
     int resident = (int)(next(&seed) % 9) + 1;
     hd_values v = random_of(m, &seed), planned = v;
     uint32_t residents[HD_MAX_VARIANTS] = {(uint32_t)(resident * m->variant[0].cluster),
-                                            (uint32_t)resident * 10};
+                                            (uint32_t)resident * 10, (uint32_t)resident * 10};
     hd_launch_plan plan;
     load(library, resident);
     int code = call_of(m, library, &v);
@@ -320,7 +321,7 @@ static void agree_everywhere(void *library, const hd_manifest *m) {
     }
     assert_int_equal(code, 0);
     expect_launch(&plan, &v, strcmp(plan.variant->path, "tma") == 0);
-    n_launched += seen.n_launches;
+    n_launched += seen.n_launches > 0;
   }
   heddle_context_free(ctx);
   assert_in_range(n_launched, 3000, 20000);
@@ -341,7 +342,7 @@ static void workspaces_agree(void *library, const hd_manifest *m) {
   for (int32_t rows = 0; rows < 5000; rows += 130) {
     int resident = rows / 130 % 7 + 1;
     uint32_t residents[HD_MAX_VARIANTS] = {(uint32_t)(resident * m->variant[0].cluster),
-                                            (uint32_t)resident * 10};
+                                            (uint32_t)resident * 10, (uint32_t)resident * 10};
     load(library, resident);
     v.v[HD_ARG_M] = (uint64_t)rows;
     assert_int_equal(sample_workspace(kernel, rows, 128, 64, 64, 128, 128, &bytes), 0);
@@ -378,6 +379,15 @@ static void groups_agree_too(void **state) {
   hd_manifest m = sample_groups();
   void *library = open_launcher(&m, &both);
   agree_everywhere(library, &m);
+  dlclose(library);
+}
+
+static void what_runs_ahead_agrees_too(void **state) {
+  (void)state;
+  hd_manifest m = sample_copied();
+  void *library = open_launcher(&m, &both);
+  agree_everywhere(library, &m);
+  workspaces_agree(library, &m);
   dlclose(library);
 }
 
@@ -537,6 +547,7 @@ int main(void) {
       cmocka_unit_test(shared_tiles_agree_too),
       cmocka_unit_test(batches_agree_too),
       cmocka_unit_test(groups_agree_too),
+      cmocka_unit_test(what_runs_ahead_agrees_too),
       cmocka_unit_test(buckets_agree_too),
       cmocka_unit_test(spread_clusters_agree_too),
       cmocka_unit_test(shared_k_blocks_fit_31_bits),

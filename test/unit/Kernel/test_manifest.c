@@ -70,7 +70,7 @@ static void round_trip_keeps_every_byte(void **state) {
 /* A field that neither writer nor reader knows would be lost on the way: every one is compared. */
 static void no_field_is_forgotten(void **state) {
   (void)state;
-  hd_manifest m = sample_manifest(), back;
+  hd_manifest m = sample_copied(), back;
   hd_arena arena = {0};
   m.b_mn_major = m.d_col_major = m.c_col_major = m.bias_along_n = true;
   char *json = written(&m);
@@ -90,7 +90,7 @@ static void no_field_is_forgotten(void **state) {
     SAME(variant[i].n_registers), SAME(variant[i].tile_m), SAME(variant[i].tile_n);
     SAME(variant[i].split_k), SAME(variant[i].persistent), SAME(variant[i].stream_granule),
         SAME(variant[i].dependent_launch);
-    SAME(variant[i].weights_ready);
+    SAME(variant[i].weights_ready), SAME(variant[i].ahead), SAME(variant[i].runs_ahead);
     SAME(variant[i].n_params), SAME(variant[i].n_tmaps), SAME(variant[i].n_requirements);
     SAME_EXPR(variant[i].workspace_bytes_per_tile);
     for (int j = 0; j < m.variant[i].n_params; j++)
@@ -225,7 +225,7 @@ static void indices_belong_to_groups(void **state) {
 
 static void errors_name_key_value_and_range(void **state) {
   (void)state;
-  refused("\"heddle_manifest\": 7", "\"heddle_manifest\": 9", "manifest.version", "version 9");
+  refused("\"heddle_manifest\": 8", "\"heddle_manifest\": 9", "manifest.version", "version 9");
   refused("\"scale_block\": 0", "\"scale_block\": 64", "manifest.scale-block",
           "got 64 without argument block_scale_a");
   refused("\"scale_tiles\": false", "\"scale_tiles\": true", "manifest.scale-block",
@@ -290,6 +290,15 @@ static void built_manifests_are_checked_too(void **state) {
   m = sound;
   m.variant[0].cluster = 4;
   refuse_built(&m, "manifest.cluster");
+  m = sound;
+  m.variant[0].ahead = 2;
+  refuse_built(&m, "manifest.ahead");
+  m.variant[0].ahead = m.n_variants + 1;
+  refuse_built(&m, "manifest.ahead");
+  m = sound;
+  m.variant[0].runs_ahead = true;
+  m.variant[0].split_k = 2;
+  refuse_built(&m, "manifest.ahead");
   m = sound;
   m.name = NULL;
   refuse_built(&m, "manifest.missing");

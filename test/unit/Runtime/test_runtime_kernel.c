@@ -261,6 +261,32 @@ static void variants_and_attributes_follow_the_values(void **state) {
   heddle_kernel_free(kernel);
 }
 
+static void what_runs_ahead_is_launched_first(void **state) {
+  fixture *f = *state;
+  f->manifest = sample_copied();
+  heddle_kernel *kernel = loaded(f);
+  heddle_arg args[14];
+  uint64_t n_bytes;
+  int stream;
+  sample_args(args, kernel);
+  args[8].i64 = 66;
+  assert_int_equal(heddle_kernel_launch(f->ctx, kernel, args, 14, &stream), HEDDLE_OK);
+  assert_int_equal(f->fake->n_launches, 2);
+  const fake_launch *l = f->fake->launch;
+  assert_string_equal(l[0].function, "sample_copy_b");
+  assert_string_equal(l[1].function, "sample_gather");
+  assert_ptr_equal(l[0].config.stream, &stream);
+  assert_int_equal(l[0].config.n_attributes, 0);
+  assert_int_equal(l[0].config.grid_x, 10); /* of 16 tiles, 10 are resident */
+  assert_int_equal(l[0].params[1], 0x20000);
+  assert_int_equal(heddle_kernel_workspace(f->ctx, kernel, args, 14, &n_bytes), HEDDLE_OK);
+  assert_int_equal(n_bytes, 16 * 8 * 1024);
+  args[5].i32 = 0;
+  assert_int_equal(heddle_kernel_launch(f->ctx, kernel, args, 14, NULL), HEDDLE_OK);
+  assert_int_equal(f->fake->n_launches, 2);
+  heddle_kernel_free(kernel);
+}
+
 static void the_launch_path_allocates_syncs_and_loads_nothing(void **state) {
   fixture *f = *state;
   heddle_kernel *kernel = loaded(f);
@@ -508,6 +534,7 @@ int main(void) {
       CASE(every_failure_of_loading_is_clean),
       CASE(a_launch_hands_over_everything),
       CASE(variants_and_attributes_follow_the_values),
+      CASE(what_runs_ahead_is_launched_first),
       CASE(the_launch_path_allocates_syncs_and_loads_nothing),
       CASE(typed_functions_launch),
       CASE(fixed_sizes_leave_the_prototype),
