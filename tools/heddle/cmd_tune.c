@@ -163,14 +163,12 @@ static void print_csv(const hd_product *p, const hd_record *r) {
 }
 
 static void print_json(const hd_choice *c) {
-  printf("{\"product\": \"%s\", \"schedule\": \"%s\", \"us\": %.3f, \"default\": \"%s\", "
-         "\"default_us\": %.3f",
-         c->product, c->schedule, c->seconds * 1e6, c->default_schedule, c->default_seconds * 1e6);
-  if (c->sustained > 0)
-    printf(", \"sustained_us\": %.3f, \"default_sustained_us\": %.3f", c->sustained * 1e6,
-           c->default_sustained * 1e6);
-  printf(", \"legal\": %lld, \"measured\": %lld}\n", (long long)c->n_legal,
-         (long long)c->n_measured);
+  json_t *object = tune_choice_json(c);
+  char *line = json_dumps(object, TUNE_JSON_FORM);
+  if (line)
+    puts(line);
+  hd_free(line);
+  json_decref(object);
 }
 
 /* "  9.75 us, sustained 10.20 us  " */

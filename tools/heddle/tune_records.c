@@ -36,24 +36,46 @@ static bool print_choice(void *user, const hd_choice *c) {
   return true;
 }
 
-static json_t *choice_json(const hd_choice *c) {
-  return json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:I, s:I}", "product", c->product,
-                   "schedule", c->schedule, "device", c->device, "us", c->seconds * 1e6,
-                   "default_us", c->default_seconds * 1e6, "sustained_us", c->sustained * 1e6,
-                   "default_sustained_us", c->default_sustained * 1e6, "legal",
-                   (json_int_t)c->n_legal, "measured", (json_int_t)c->n_measured);
+/* What was not measured, and is not said, is left out. */
+static void set_us(json_t *object, const char *key, double seconds) {
+  if (seconds > 0)
+    json_object_set_new(object, key, json_real(seconds * 1e6));
+}
+
+static void set_text(json_t *object, const char *key, const char *text) {
+  if (text && *text)
+    json_object_set_new(object, key, json_string(text));
+}
+
+json_t *tune_choice_json(const hd_choice *c) {
+  json_t *object = json_pack("{s:s, s:s}", "product", c->product, "schedule", c->schedule);
+  set_text(object, "device", c->device);
+  set_us(object, "us", c->seconds);
+  set_text(object, "default", c->default_schedule);
+  set_us(object, "default_us", c->default_seconds);
+  set_us(object, "sustained_us", c->sustained);
+  set_us(object, "default_sustained_us", c->default_sustained);
+  json_object_set_new(object, "legal", json_integer(c->n_legal));
+  json_object_set_new(object, "measured", json_integer(c->n_measured));
+  return object;
 }
 
 static json_t *record_json(const hd_record *r) {
-  return json_pack("{s:s, s:s, s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:s}", "product", r->product,
-                   "schedule", r->schedule, "verdict", hd_verdict_name(r->verdict), "final",
-                   r->final, "us", r->median * 1e6, "us_min", r->min * 1e6, "us_max",
-                   r->max * 1e6, "predicted_us", r->predicted * 1e6, "sustained_us",
-                   r->sustained * 1e6, "why", r->why);
+  json_t *object =
+      json_pack("{s:s, s:s, s:s, s:b}", "product", r->product, "schedule", r->schedule, "verdict",
+                hd_verdict_name(r->verdict), "final", r->final);
+  set_text(object, "device", r->device);
+  set_us(object, "us", r->median);
+  set_us(object, "us_min", r->min);
+  set_us(object, "us_max", r->max);
+  set_us(object, "predicted_us", r->predicted);
+  set_us(object, "sustained_us", r->sustained);
+  set_text(object, "why", r->why);
+  return object;
 }
 
 static bool keep_choice(void *list, const hd_choice *c) {
-  return json_array_append_new(list, choice_json(c)) == 0;
+  return json_array_append_new(list, tune_choice_json(c)) == 0;
 }
 
 static bool keep_record(void *list, const hd_record *r) {
@@ -70,7 +92,8 @@ static heddle_status list_json(heddle_context *ctx, hd_records *records, bool al
     json_object_set_new(root, "measurements", measurements);
   else
     json_decref(measurements);
-  char *text = status == HEDDLE_OK ? json_dumps(root, JSON_INDENT(1) | JSON_PRESERVE_ORDER) : NULL;
+  char *text =
+      status == HEDDLE_OK ? json_dumps(root, JSON_INDENT(1) | TUNE_JSON_FORM) : NULL;
   if (text)
     puts(text);
   hd_free(text);
