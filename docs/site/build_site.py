@@ -106,9 +106,15 @@ def has_torch():
     return importlib.util.find_spec("torch") is not None
 
 
+def readme_parts(*headings):
+    """Sections of README.md, whose links to docs/ lead to the site's pages."""
+    path = os.path.join(ROOT, "README.md")
+    sections = {s.split("\n")[0].lstrip("# "): s for s in re.split(r"(?m)^(?=##? )", page_text(path))}
+    return "".join(sections[heading] for heading in headings).replace("](docs/", "](")
+
+
 def write_index(c_pages, python_pages):
-    lines = ["# Heddle", "", "GPU kernels for the multiplication of a 2:4-sparse by a dense matrix, as PTX for NVIDIA "
-             "tensor cores.", ""]
+    lines = [readme_parts("Heddle", "The first kernel", "Four ways to use it"), ""]
     groups = dict(PAGES)
     groups["Python"] = python_pages
     groups["C"] = c_pages

@@ -1,8 +1,9 @@
 """page.py FILE.html|FILE.svg [--width W] [--dark] [--png OUT.png] [--count SELECTOR]... [--says TEXT]...: a page in headless Chromium.
 
 The page needs no other file and no script. As it is drawn no text lies on another or is cut off, the page is no wider
-than the window, nothing of a picture lies outside of it, and text can be told from what is behind it. Prints what was seen:
-texts=N overlaps=0 cut=0 outside=0 faint=0, then a count for each --count. Exits 1 when something is wrong, or a TEXT is not shown."""
+than the window, nothing of a picture lies outside of it, no text leaves the box that it begins in, and text can be told
+from what is behind it. Prints what was seen: texts=N overlaps=0 cut=0 outside=0 faint=0, then a count for each --count.
+Exits 1 when something is wrong, or a TEXT is not shown."""
 import argparse
 import html
 import json
@@ -34,7 +35,9 @@ for (let node; node = walk.nextNode();) {
     const svg = parent.closest("svg");
     if (svg) {
       const box = svg.getBoundingClientRect();
-      if (r.left < box.left - 1 || r.right > box.right + 1 || r.top < box.top - 2 || r.bottom > box.bottom + 2) found.outside.push(name.slice(0, 40));
+      const over = [...svg.querySelectorAll("rect")].map(x => x.getBoundingClientRect())
+        .some(x => x.left <= r.left && r.left < x.right && x.top <= r.top + r.height / 2 && r.top + r.height / 2 <= x.bottom && r.right > x.right + 1);
+      if (over || r.left < box.left - 1 || r.right > box.right + 1 || r.top < box.top - 2 || r.bottom > box.bottom + 2) found.outside.push(name.slice(0, 40));
     }
   }
   const style = getComputedStyle(parent), ink = light(parent.closest("svg") ? style.fill : style.color);
@@ -82,7 +85,7 @@ def main():
     text = open(a.page, encoding="utf-8").read()
     if a.page.endswith(".svg"):
         text = f"<!DOCTYPE html><html><meta name=color-scheme content='light dark'><body>{text}</body></html>"
-    wrong = [f"asks for another file: {x}" for x in re.findall(r'<(?:script|link|img|iframe)\b[^>]*>|@import[^;]*|url\([^)]*\)', text)]
+    wrong = [f"asks for another file: {x}" for x in re.findall(r'<(?:script|link|img|iframe)\b[^>]*>|@import[^;]*|url\([^#)][^)]*\)', text)]
     scheme = ["--blink-settings=preferredColorScheme=0"] if a.dark else []
     with tempfile.TemporaryDirectory() as folder:
         copy = os.path.join(folder, "page.html")
