@@ -17,7 +17,8 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 PAGES = {  # caption: pages of docs/, in their order
     "Start": ["python", "embedding", "tuning", "pages"],
     "How it works": ["glossary", "schedule", "verification"],
-    "Reference": ["support", "format", "ir", "instructions", "service", "operations", "service-verification"],
+    "Reference": ["support", "format", "ir", "instructions", "service", "operations", "service-verification",
+                  "trust-verification"],
     "Figures": ["bench/README"],
 }
 parser = argparse.ArgumentParser()

@@ -34,11 +34,12 @@ static heddle_status too_large(heddle_context *ctx, uint64_t m, uint64_t k) {
 }
 
 static heddle_status wrong_k(heddle_context *ctx, const heddle_elem_info *info, uint64_t k) {
-  uint64_t padded = k - k % info->group + info->group; /* with columns of zeros, dropping none */
+  uint64_t below = k - k % info->group, padded = below + info->group; /* with columns of zeros */
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.k-group",
                   "K = %llu is not a multiple of the sparse group of %s, which is %d; nearest: "
                   "%llu",
-                  (unsigned long long)k, info->name, info->group, (unsigned long long)padded);
+                  (unsigned long long)k, info->name, info->group,
+                  (unsigned long long)(padded > k ? padded : below));
 }
 
 static heddle_status check_shape(heddle_context *ctx, heddle_elem elem, uint64_t m, uint64_t k,
