@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Schedule/heuristic.h"
 #include "Schedule/resolve.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
@@ -56,7 +57,8 @@ static int32_t enter(chooser *c, const hd_schedule *s) {
   return c->n_candidates++;
 }
 
-/* Of a problem whose sizes are fixed; legal for `whole`, where they are not. */
+/* Of a problem whose sizes are fixed; legal for `whole`, where they are not: else the fastest at
+ * these sizes of those that are. */
 static heddle_status choose_fixed(heddle_context *ctx, hd_problem p, const hd_problem *whole,
                                   const hd_tuned *tuned, const hd_tuned_entry **entry,
                                   hd_schedule *s) {
@@ -69,8 +71,10 @@ static heddle_status choose_fixed(heddle_context *ctx, hd_problem p, const hd_pr
     return HEDDLE_OK;
   *entry = NULL;
   *s = hd_schedule_default(device, &p);
-  if (!hd_schedule_fits(whole, s))
-    *s = hd_schedule_default(device, whole);
+  const int64_t size_mnk[] = {p.m.value, p.n.value, p.k.value};
+  hd_ranked_schedule next;
+  if (!hd_schedule_fits(whole, s) && hd_schedule_heuristic(device, whole, size_mnk, &next, 1))
+    *s = next.schedule;
   return HEDDLE_OK;
 }
 

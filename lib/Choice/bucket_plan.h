@@ -8,7 +8,7 @@
 
 /* One range: from the one before it to `to`; of the last, to all sizes that are larger. */
 enum {
-  HD_MOST_BUCKETS = 24, /* of 35 kernels in one file ptxas lets one spill that fits alone */
+  HD_MOST_BUCKETS = 28, /* of 35 kernels in one file ptxas lets one spill that fits alone */
   HD_BUCKET_WHY = 96
 };
 typedef struct hd_bucket {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "Choice/bucket_choose.h"
+#include "Schedule/heuristic.h"
 #include "Schedule/legality.h"
 #include "Support/arena.h"
 
@@ -37,7 +38,8 @@ static void a_broken_plan_is_refused(void **state) {
   }
 }
 
-static hd_front front_of(const char *target, int64_t m, int64_t k, int64_t max) {
+static hd_front front_of_type(const char *target, const char *type, const char *out, int64_t m,
+                              int64_t k, int64_t max) {
   hd_strbuf text = {0};
   hd_pass_context pass = {0};
   hd_front front;
@@ -47,15 +49,19 @@ static hd_front front_of(const char *target, int64_t m, int64_t k, int64_t max) 
       "kernel {name = \"k\", target = \"%s\"} {\n"
       "%%m: i32 = size {dim = m, value = %lld}\n%%n: i32 = size {dim = n, max = %lld}\n"
       "%%k: i32 = size {dim = k, value = %lld}\n"
-      "%%a: matrix<bf16> = sparse %%m, %%k {type = bf16}\n"
-      "%%b: matrix<bf16> = dense %%k, %%n {type = bf16, operand = b, order = k_major}\n"
+      "%%a: matrix<%s> = sparse %%m, %%k {type = %s}\n"
+      "%%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = k_major}\n"
       "%%x: matrix<f32> = matmul %%a, %%b {acc = f32}\n"
-      "store %%x {type = bf16, order = col_major}\n}\n",
-      target, (long long)m, (long long)max, (long long)k);
+      "store %%x {type = %s, order = col_major}\n}\n",
+      target, (long long)m, (long long)max, (long long)k, type, type, type, type, out);
   assert_int_equal(hd_front_parse(&pass, NULL, hd_strbuf_text(&text), text.len, &front),
                    HEDDLE_OK);
   hd_strbuf_free(&text);
   return front;
+}
+
+static hd_front front_of(const char *target, int64_t m, int64_t k, int64_t max) {
+  return front_of_type(target, "bf16", "bf16", m, k, max);
 }
 
 /* Each bucket is legal, borders rise, no larger than the size's max. */
@@ -99,6 +105,26 @@ static void long_launches_have_pairs(void **state) {
   assert_int_equal(hd_bucket_choose(NULL, &front, NULL, &plan), HEDDLE_OK);
   for (size_t i = 0; i < HD_COUNT(long_sizes); i++)
     assert_int_equal(hd_bucket_plan_find(&plan, long_sizes[i])->words.value.cluster, 2);
+  hd_front_free(&front);
+}
+
+/* Some defaults of a fixed size are not legal where the size is known at launch (256x192 into f32
+ * leaves no registers for a mask): the bucket then has nearly the fastest of those that are. */
+static void what_is_not_legal_at_launch_makes_way_for_the_next(void **state) {
+  (void)state;
+  const int64_t sizes[] = {3072, 2048, 8192};
+  hd_front front = front_of_type("sm_90a", "tf32", "f32", sizes[0], sizes[2], 8192);
+  hd_front fixed = front;
+  const hd_device_model *device = hd_device_model_of(front.problem.target);
+  hd_bucket_plan plan;
+  hd_ranked_schedule best;
+  fixed.problem.n.value = sizes[1];
+  hd_schedule alone = hd_schedule_default(device, &fixed.problem);
+  assert_false(hd_schedule_fits(&front.problem, &alone));
+  assert_int_equal(hd_schedule_heuristic(device, &front.problem, sizes, &best, 1), 1);
+  assert_int_equal(hd_bucket_choose(NULL, &front, NULL, &plan), HEDDLE_OK);
+  const hd_schedule *s = &hd_bucket_plan_find(&plan, sizes[1])->words.value;
+  assert_true(hd_schedule_cost(&front.problem, s, sizes, device).seconds < 1.07 * best.seconds);
   hd_front_free(&front);
 }
 
@@ -175,6 +201,7 @@ int main(void) {
       cmocka_unit_test(a_broken_plan_is_refused),
       cmocka_unit_test(few_columns_and_many_take_different_tiles),
       cmocka_unit_test(long_launches_have_pairs),
+      cmocka_unit_test(what_is_not_legal_at_launch_makes_way_for_the_next),
       cmocka_unit_test(measured_choices_are_kept),
       cmocka_unit_test(the_order_of_d_keeps_the_tile),
       cmocka_unit_test(the_users_borders_stand),
