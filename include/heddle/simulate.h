@@ -25,9 +25,10 @@ typedef struct heddle_simulation {
   const char *manifest, *ptx; /* of heddle_compiled_manifest and _ptx, or files of `heddle gen` */
   size_t manifest_bytes, ptx_bytes;
   /* In the order of heddle_kernel_launch. Pointers are to host memory, of arg_bytes (of numbers:
-   * 0), which the kernel sees at an address that is a multiple of 256; the workspace's is NULL, it
-   * is made here. An address that stands in memory (behind `user`) leads nowhere: what an epilogue
-   * of one's own reads, stands there itself. */
+   * 0), which the kernel sees at an address that is a multiple of 256. The workspace is NULL, then
+   * one is made, or the caller's, zeroed once, for launch after launch (heddle_kernel_workspace).
+   * An address that stands in memory (behind `user`) leads nowhere: what an epilogue of one's own
+   * reads, stands there itself. */
   const heddle_arg *args;
   const size_t *arg_bytes;
   size_t n_args;
@@ -35,11 +36,11 @@ typedef struct heddle_simulation {
   uint64_t seed;
 } heddle_simulation;
 
-/* Runs it; D, the only memory that it may write, holds the result. HEDDLE_MISMATCH with a
- * diagnostic for each thing that is wrong, which names the line of the PTX; then D is unspecified.
- * HEDDLE_INVALID for a bad manifest, PTX that is malformed or not that of the manifest, or values
- * that heddle_kernel_launch would refuse; HEDDLE_UNSUPPORTED names an instruction that is not
- * simulated. Thread-safe with a ctx and a D a thread. */
+/* Runs it; D holds the result, and is with a workspace all that it may write. HEDDLE_MISMATCH with
+ * a diagnostic for each thing that is wrong, which names the line of the PTX; then D is
+ * unspecified. HEDDLE_INVALID for a bad manifest, PTX that is malformed or not that of the
+ * manifest, or values that heddle_kernel_launch would refuse; HEDDLE_UNSUPPORTED names an
+ * instruction that is not simulated. Thread-safe with a ctx, a D and a workspace a thread. */
 HEDDLE_API heddle_status heddle_simulate(heddle_context *ctx, const heddle_simulation *simulation);
 
 #ifdef __cplusplus

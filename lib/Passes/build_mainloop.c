@@ -18,6 +18,7 @@ static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_op *kernel, h
   hd_plan *plan;
   HD_TRY(hd_plan_of(pass->ctx, m, kernel, &plan));
   *st = (hd_stage){.ctx = pass->ctx, .module = m, .plan = plan, .p = plan->p, .s = plan->s};
+  st->records = hd_stage_find_records(m);
   st->row = plan->row;
   st->variant = plan->variant;
   if (st->variant->staged)
@@ -75,6 +76,9 @@ static heddle_status stage_kernel(hd_pass_context *pass, hd_module *m, hd_op *ke
 }
 
 heddle_status hd_pass_build_mainloop(hd_pass_context *pass, hd_module *module) {
+  hd_plan *plan;
+  HD_FOR_OPS(kernel, module->body) /* of text: read, as all that share a workspace */
+    HD_TRY(hd_plan_of(pass->ctx, module, kernel, &plan));
   HD_FOR_OPS(kernel, module->body)
     HD_TRY(stage_kernel(pass, module, kernel));
   module->level = HD_LEVEL_ROLE;

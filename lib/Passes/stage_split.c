@@ -12,29 +12,43 @@ enum {
 
 /* A warp's part of the tile in f32 or s32: sums of f16 would round once more a part, and overflow
  * where the whole sum does not. */
-static int64_t partial_bytes(const hd_stage *st) {
-  return (int64_t)st->s.tile_m * st->s.tile_n / (st->s.warps_m * st->s.warps_n) * PARTIAL_BYTES;
+static int64_t partial_bytes(const hd_schedule *s) {
+  return (int64_t)s->tile_m * s->tile_n / (s->warps_m * s->warps_n) * PARTIAL_BYTES;
 }
 
-/* What a warp leaves in a slot: its partial, then a counter, which counts in the first slot of a
- * tile. Slots lie at the same bytes whatever the sizes of a launch: counters are never where
- * partials have been. */
-static int64_t record_bytes(const hd_stage *st) { return partial_bytes(st) + COUNTER_BYTES; }
+static int64_t record_bytes(const hd_schedule *s) { return partial_bytes(s) + COUNTER_BYTES; }
+
+/* Records lie at the same bytes whatever the sizes of a launch and whichever kernel of the module
+ * takes it: a counter, which is left at zero, is never where a partial has been. */
+hd_stage_records hd_stage_find_records(const hd_module *m) {
+  hd_stage_records all = {0};
+  for (const hd_plan *plan = m->plans; plan; plan = plan->next) {
+    const hd_schedule *s = &plan->s;
+    if (!hd_schedule_shares_tiles(s) || hd_schedule_along_k(s) > 1)
+      continue;
+    int64_t bytes = record_bytes(s);
+    int32_t warps = s->warps_m * s->warps_n;
+    all.bytes = bytes > all.bytes ? bytes : all.bytes;
+    all.n_warps = warps > all.n_warps ? warps : all.n_warps;
+  }
+  return all;
+}
 
 int64_t hd_stage_own_bytes(const hd_stage *st) {
   return (int64_t)st->s.tile_m * st->own_n * PARTIAL_BYTES;
 }
 
 int64_t hd_stage_slot_bytes(const hd_stage *st) {
-  return record_bytes(st) * st->s.warps_m * st->s.warps_n;
+  return st->records.bytes * st->records.n_warps;
 }
 
-/* The byte at which this warp's record of the tile's first part begins. */
-static hd_value *find_record(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+/* The byte of the tile's first partial of this warp, which ends where the counter begins. */
+static hd_value *find_partial(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                              hd_value *warp) {
   hd_value *slot = hd_widen(b, place->slot), *within = hd_widen(b, warp);
   slot = hd_arith_const(b, HD_OP_MUL, slot, hd_stage_slot_bytes(st));
-  within = hd_arith_const(b, HD_OP_MUL, within, record_bytes(st));
+  within = hd_arith_const(b, HD_OP_MUL, within, st->records.bytes);
+  within = hd_arith_const(b, HD_OP_ADD, within, st->records.bytes - record_bytes(&st->s));
   return hd_arith(b, HD_OP_ADD, slot, within);
 }
 
@@ -48,7 +62,7 @@ static int64_t part_bytes(const hd_stage *st) {
 /* The byte of a slot at which this warp's i-th strip begins. */
 static hd_value *find_fragment(hd_stage *st, hd_builder *b, const hd_stage_strips *strips,
                                int32_t i) {
-  int64_t bytes = partial_bytes(st) / st->owners;
+  int64_t bytes = partial_bytes(&st->s) / st->owners;
   hd_value *first = hd_arith_const(b, HD_OP_MUL, strips->warp, bytes);
   return hd_arith_const(b, HD_OP_ADD, first, bytes / strips->n * i);
 }
@@ -149,10 +163,10 @@ void hd_stage_reduce(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd
                      hd_value **acc, int32_t n_acc) {
   if (!place->n_parts)
     return;
-  hd_value *workspace = st->arg[HD_ARG_WORKSPACE], *record = find_record(st, b, place, warp);
-  hd_op *store = hd_build_op(b, HD_OP_PARTIAL_STORE, (hd_type){0}, 7, workspace, record,
+  hd_value *workspace = st->arg[HD_ARG_WORKSPACE], *partial = find_partial(st, b, place, warp);
+  hd_op *store = hd_build_op(b, HD_OP_PARTIAL_STORE, (hd_type){0}, 7, workspace, partial,
                              place->part, place->n_parts, place->k_lo, place->k_hi, st->n_k_blocks);
-  hd_op *sum = hd_build_op(b, HD_OP_PARTIAL_SUM, (hd_type){0}, 4, workspace, record, place->part,
+  hd_op *sum = hd_build_op(b, HD_OP_PARTIAL_SUM, (hd_type){0}, 4, workspace, partial, place->part,
                            place->n_parts);
   for (int32_t i = 0; i < n_acc; i++) {
     hd_type whole = acc[i]->type;

@@ -1,6 +1,7 @@
 /* heddle/simulate.h over sim.h: the caller's memory becomes buffers, findings diagnostics. */
 #include "heddle/simulate.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,16 +55,12 @@ static uint64_t add_buffer(launch *l, hd_arg_kind kind, const void *data, uint64
   return address;
 }
 
-static heddle_status take_arg(heddle_context *ctx, launch *l, size_t i) {
+static void take_arg(launch *l, size_t i) {
   heddle_arg arg = l->from->args[i];
   hd_arg_kind kind = l->kind[i];
-  if (kind == HD_ARG_WORKSPACE && arg.ptr)
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "simulate.workspace",
-                    "got a workspace; nearest: NULL (the simulator makes its own)");
   bool pointer = hd_arg_class_of(kind) == HEDDLE_CLASS_PTR;
   l->values.v[kind] = pointer && arg.ptr ? add_buffer(l, kind, arg.ptr, l->from->arg_bytes[i])
                                          : hd_arg_bits(hd_arg_class_of(kind), arg);
-  return HEDDLE_OK;
 }
 
 static heddle_status take_args(heddle_context *ctx, launch *l) {
@@ -77,14 +74,29 @@ static heddle_status take_args(heddle_context *ctx, launch *l) {
                     "got no %s; legal: an array of %zu, one for each argument",
                     l->from->args ? "arg_bytes" : "args", l->n_passed);
   for (size_t i = 0; i < l->n_passed; i++)
-    HD_TRY(take_arg(ctx, l, i));
+    take_arg(l, i);
   return HEDDLE_OK;
+}
+
+/* The caller's: what is behind the last byte given is out of bounds. */
+static heddle_status check_workspace(heddle_context *ctx, const launch *l) {
+  const hd_sim_buffer *last = &l->buffer[l->n_buffers - 1];
+  while (last->address != l->values.v[HD_ARG_WORKSPACE])
+    last--;
+  if (last->n_bytes >= l->workspace_bytes)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "simulate.workspace",
+                  "got a workspace of %" PRIu64 " bytes; legal: from %" PRIu64
+                  " on, or NULL: it is made",
+                  last->n_bytes, l->workspace_bytes);
 }
 
 static heddle_status make_workspace(heddle_context *ctx, launch *l) {
   HD_TRY(hd_manifest_workspace(ctx, &l->manifest, &l->values, l->resident, &l->workspace_bytes));
   if (!l->workspace_bytes)
     return HEDDLE_OK;
+  if (l->values.v[HD_ARG_WORKSPACE])
+    return check_workspace(ctx, l);
   l->workspace = hd_try_zalloc(ctx, l->workspace_bytes, "the workspace");
   if (!l->workspace)
     return HEDDLE_NO_MEMORY;

@@ -88,13 +88,13 @@ static heddle_simulation simulation_of(const fixture *f) {
 }
 
 static int count_wrong(const fixture *f) {
-  int wrong = 0;
+  int wrong = 0, n = f->args[3].i32;
   for (int i = 0; i < M * LDD; i++) {
     int row = i / LDD, col = i % LDD;
     float sum = 0;
-    for (int k = 0; col < N && k < K; k++)
+    for (int k = 0; col < n && k < K; k++)
       sum += value(f->a[row][k]) * value(f->b[col][k]);
-    wrong += f->d[row][col] != (col < N ? 2 * sum : -7);
+    wrong += f->d[row][col] != (col < n ? 2 * sum : -7);
   }
   return wrong;
 }
@@ -125,9 +125,33 @@ static void so_does_one_with_a_workspace(void **state) {
   simulates(f);
   heddle_simulation s = simulation_of(f);
   f->args[f->n_args - 1].ptr = f->d;
+  f->arg_bytes[f->n_args - 1] = sizeof f->d[0];
   assert_int_equal(heddle_simulate(f->ctx, &s), HEDDLE_INVALID);
   assert_string_equal(heddle_context_get(f->ctx, 0)->rule, "simulate.workspace");
   drop(f);
+}
+
+/* Launches of all buckets, one after the other on one workspace, which was zeroed once. */
+static void buckets_share_a_workspace(void **state) {
+  (void)state;
+  static const char *const plans[] = {
+      "n<=16: tile=64x16 split_k=2 reduce=workspace; tile=64x40 split_k=2 reduce=workspace",
+      "n<=16: tile=128x16 stream_k=1; n<=32: tile=64x32 split_k=3 reduce=workspace; "
+      "tile=64x64 split_k=2 reduce=workspace cluster=2"};
+  static const int32_t columns[] = {40, 16, 40, 24, 1, 33};
+  enum { WORKSPACE_BYTES = 8 << 20 };
+  for (size_t p = 0; p < sizeof plans / sizeof *plans; p++) {
+    fixture *f = make("sm_90a", plans[p], HEDDLE_FAMILY_WGMMA);
+    void *workspace = calloc(1, WORKSPACE_BYTES);
+    f->arg_bytes[f->n_args] = WORKSPACE_BYTES;
+    f->args[f->n_args++] = (heddle_arg){workspace};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+      f->args[3].i32 = columns[i];
+      simulates(f);
+    }
+    free(workspace);
+    drop(f);
+  }
 }
 
 static void refused(fixture *f, const heddle_simulation *s, heddle_status status,
@@ -194,6 +218,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_kernel_runs_right_in_every_order),
       cmocka_unit_test(so_does_one_with_a_workspace),
+      cmocka_unit_test(buckets_share_a_workspace),
       cmocka_unit_test(a_wrong_launch_is_told),
       cmocka_unit_test(a_missing_wait_is_found),
   };
