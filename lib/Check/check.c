@@ -10,21 +10,6 @@
 
 enum { MAX_STEPS = 40000000 };
 
-void hd_ck_static_find(hd_ck_kernel *k, const char *rule, const hd_op *op, const char *remedy,
-                       const char *format, ...) {
-  char text[512];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  hd_ck_warp nobody = {.role = -1};
-  hd_ck_machine m = {.program = &k->program, .options = k->options, .report = k->report};
-  m.at = (hd_ck_instance){.m = -1, .n = -1, .k = -1};
-  if (!strcmp(rule, "undecided"))
-    return hd_ck_undecided(&m, op, hd_arena_strdup(&k->report->arena, text));
-  hd_ck_find(&m, rule, (hd_check_access){0}, hd_ck_here(&m, &nobody, op, -1), remedy, "%s", text);
-}
-
 static void check_kernel(const hd_op *op, const hd_check_options *options, uint64_t *steps_left,
                          hd_check_report *report) {
   hd_ck_kernel k = {.options = options, .report = report, .steps_left = *steps_left,

@@ -2,11 +2,6 @@
 
 #include "Check/check_machine.h"
 
-uint32_t hd_ck_barrier_component(const hd_ck_machine *m, int32_t cta, int32_t slot) {
-  uint32_t first = hd_ck_component(m, 0, HD_CK_N_PARTS);
-  return first + (uint32_t)(cta * m->program->n_barrier_slots + slot);
-}
-
 hd_ck_mbarrier *hd_ck_mbarrier_at(hd_ck_machine *m, int32_t cta, int32_t slot) {
   return &m->mbarriers[cta * m->program->n_barrier_slots + slot];
 }

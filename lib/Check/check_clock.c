@@ -70,3 +70,13 @@ void hd_ck_release_to(const hd_ck_machine *m, const hd_ck_warp *w, hd_ck_release
   raise(m, into, w->id, HD_CK_FENCED_COPIES, w->copies_fenced);
   raise(m, into, w->id, HD_CK_OUT, w->out_done);
 }
+
+uint32_t hd_ck_barrier_component(const hd_ck_machine *m, int32_t cta, int32_t slot) {
+  uint32_t first = hd_ck_component(m, 0, HD_CK_N_PARTS);
+  return first + (uint32_t)(cta * m->program->n_barrier_slots + slot);
+}
+
+void hd_ck_meet_lanes(hd_ck_machine *m, hd_ck_warp *w) {
+  w->met = w->now;
+  hd_ck_release_to(m, w, HD_CK_PUBLISH, w->clock);
+}

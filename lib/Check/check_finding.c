@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "Check/check_machine.h"
+#include "Check/check_instances.h"
 
 static hd_check_access describe(hd_ck_machine *m, const hd_ck_warp *w, const hd_op *op,
                                 int32_t slot, int64_t iteration) {
@@ -100,4 +100,19 @@ void hd_ck_undecided(hd_ck_machine *m, const hd_op *op, const char *why) {
   m->report->n_undecided++;
   add(m, (hd_check_finding){.rule = "undecided", .text = why, .remedy = "a form that is known",
                             .second = at});
+}
+
+void hd_ck_static_find(hd_ck_kernel *k, const char *rule, const hd_op *op, const char *remedy,
+                       const char *format, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  hd_ck_warp nobody = {.role = -1};
+  hd_ck_machine m = {.program = &k->program, .options = k->options, .report = k->report};
+  m.at = (hd_ck_instance){.m = -1, .n = -1, .k = -1};
+  if (!strcmp(rule, "undecided"))
+    return hd_ck_undecided(&m, op, hd_arena_strdup(&k->report->arena, text));
+  hd_ck_find(&m, rule, (hd_check_access){0}, hd_ck_here(&m, &nobody, op, -1), remedy, "%s", text);
 }

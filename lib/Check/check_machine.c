@@ -3,9 +3,6 @@
 
 #include <stdlib.h>
 
-const hd_ck_frag hd_ck_no_frag = {
-    .root = -1, .content = {.block = -1, .k_block = -1, .strip = -1, .col = -1, .end = INT64_MAX}};
-
 /* --- setting up ----------------------------------------------------------------------------- */
 
 /* The parts of a clock that an access of the kernel may wait for, and those before them. */
@@ -150,11 +147,6 @@ static void mix_group(hd_ck_warp *w, const hd_ck_step *step) {
   for (int32_t i = 0; i < step->n_args; i++)
     if (step->op->operands[i]->type.kind != HD_TYPE_FRAG)
       w->group_path = (w->group_path ^ (uint64_t)w->env[step->args[i]].i) * 0x9e3779b97f4a7c15u;
-}
-
-void hd_ck_meet_lanes(hd_ck_machine *m, hd_ck_warp *w) {
-  w->met = w->now;
-  hd_ck_release_to(m, w, HD_CK_PUBLISH, w->clock);
 }
 
 typedef void run_op(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);

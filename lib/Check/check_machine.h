@@ -328,13 +328,9 @@ typedef struct hd_ck_machine {
 } hd_ck_machine;
 
 /* --- check_machine.c ------------------------------------------------------------------------ */
-/* A fragment that nothing was done with, and of nothing. */
-extern const hd_ck_frag hd_ck_no_frag;
 /* Runs one cluster. */
 void hd_ck_run(hd_ck_machine *machine);
 void hd_ck_machine_free(hd_ck_machine *machine);
-/* A warp's lanes know what all of them did. */
-void hd_ck_meet_lanes(hd_ck_machine *m, hd_ck_warp *w);
 /* Numbers of components. */
 static inline uint32_t hd_ck_component(const hd_ck_machine *m, int32_t warp, int32_t part) {
   return (uint32_t)(part * m->n_warps + warp);
@@ -373,6 +369,8 @@ void hd_ck_mix_path(hd_ck_warp *w, uint64_t what);
 bool hd_ck_scalar(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 
 /* --- check_clock.c -------------------------------------------------------------------------- */
+/* A warp's lanes know what all of them did. */
+void hd_ck_meet_lanes(hd_ck_machine *m, hd_ck_warp *w);
 void hd_ck_join(const hd_ck_machine *m, const uint32_t *from, uint32_t *into);
 /* What the warp makes known. */
 typedef enum hd_ck_release {
@@ -436,6 +434,8 @@ void hd_ck_barriers_check_bytes(hd_ck_machine *m);
 void hd_ck_barriers_finish(hd_ck_machine *m);
 
 /* --- check_copy.c, check_fragment.c, check_wgmma.c, check_store.c --------------------------- */
+/* A fragment that nothing was done with, and of nothing. */
+extern const hd_ck_frag hd_ck_no_frag;
 void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* A small number that stands for a matrix of a batch in tags. */
@@ -537,7 +537,7 @@ void hd_ck_group_find(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
  * all. */
 int64_t hd_ck_group_columns(int64_t routing, int64_t g, int64_t unit);
 
-/* --- check_tensor.c ------------------------------------------------------------------------- */
+/* --- check_tensor_columns.c, check_tensor.c -------------------------------------------------- */
 /* How many CTAs a tcgen05.mma.sp or cp works for, from the first one on; 0 after a finding. */
 int32_t hd_ck_tensor_group(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                            int32_t *first);

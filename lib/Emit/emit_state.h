@@ -149,7 +149,7 @@ LLVMValueRef hd_emit_shfl_up(hd_emitter *e, LLVMValueRef value, int32_t by);
 enum { HD_LOW_HALVES = 0x5410, HD_HIGH_HALVES = 0x7632 };
 LLVMValueRef hd_emit_permute(hd_emitter *e, LLVMValueRef x, LLVMValueRef y, int64_t bytes);
 
-/* ---- blocks (emit_region.c) ---- */
+/* ---- blocks (emit_block.c) ---- */
 LLVMBasicBlockRef hd_emit_block(hd_emitter *e, const char *name); /* after the current one */
 void hd_emit_at(hd_emitter *e, LLVMBasicBlockRef block);
 void hd_emit_jump(hd_emitter *e, LLVMBasicBlockRef to);
@@ -160,10 +160,12 @@ void hd_emit_endif(hd_emitter *e, LLVMBasicBlockRef join);
  * back. */
 LLVMBasicBlockRef hd_emit_go_to_entry(hd_emitter *e);
 void hd_emit_return_from_entry(hd_emitter *e, LLVMBasicBlockRef block);
+
+/* ---- the kernel (emit_kernel.c), its roles and loops (emit_region.c) ---- */
+heddle_status hd_emit_one_kernel(hd_emitter *e, const hd_op *kernel);
 heddle_status hd_emit_region(hd_emitter *e, const hd_region *region);
 
-/* ---- kernel (emit_kernel.c) ---- */
-heddle_status hd_emit_one_kernel(hd_emitter *e, const hd_op *kernel);
+/* ---- what it is given (emit_arg.c) ---- */
 /* A parameter of the kernel; INVALID when it has none. */
 heddle_status hd_emit_arg(hd_emitter *e, const hd_op *user, hd_arg_kind arg, LLVMValueRef *v);
 /* A size: what `product` fixes as `key`, else that argument. */

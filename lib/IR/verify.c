@@ -15,37 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_ERRORS = 20 };
-
-static void report(hd_verifier *v, heddle_status status, const hd_op *op, const char *rule,
-                   const char *format, va_list args) {
-  v->status = v->blame ? HEDDLE_INTERNAL : v->status == HEDDLE_INVALID ? HEDDLE_INVALID : status;
-  if (v->n_errors++ >= MAX_ERRORS)
-    return;
-  char text[600];
-  vsnprintf(text, sizeof text, format, args);
-  if (v->blame)
-    hd_error(v->ctx, v->status, op->loc, rule, "after pass %s: %s: %s", v->blame,
-             hd_op_get_info(op->kind)->text, text);
-  else
-    hd_error(v->ctx, v->status, op->loc, rule, "%s: %s", hd_op_get_info(op->kind)->text, text);
-}
-
-void hd_verify_fail(hd_verifier *v, const hd_op *op, const char *rule, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  report(v, HEDDLE_INVALID, op, rule, format, args);
-  va_end(args);
-}
-
-void hd_verify_unsupported(hd_verifier *v, const hd_op *op, const char *rule, const char *format,
-                           ...) {
-  va_list args;
-  va_start(args, format);
-  report(v, HEDDLE_UNSUPPORTED, op, rule, format, args);
-  va_end(args);
-}
-
 static void check_level(hd_verifier *v, const hd_op *op) {
   const hd_op_info *info = hd_op_get_info(op->kind);
   bool is_sync = *info->levels == 'S';
@@ -377,7 +346,7 @@ heddle_status hd_verify(heddle_context *ctx, const hd_module *module, const char
     check_names(&v);
   hd_facts_free(&v.defined);
   hd_facts_free(&v.stages);
-  if (v.n_errors > MAX_ERRORS)
-    hd_note(ctx, HD_NOWHERE, "ir.more", "%d more errors", (int)v.n_errors - MAX_ERRORS);
+  if (v.n_errors > HD_MAX_ERRORS)
+    hd_note(ctx, HD_NOWHERE, "ir.more", "%d more errors", (int)v.n_errors - HD_MAX_ERRORS);
   return v.status;
 }

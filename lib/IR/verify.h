@@ -1,6 +1,7 @@
 /* IR/verify.h: what the files of the verifier share.
  *
  * verify.c        the walk: levels, places, links, dominance, operand and result types, yields
+ * verify_report.c what was found, told to the context
  * verify_attrs.c  presence, kinds, words and ranges of attributes, from tables
  * verify_rules.c  rules of single ops
  * verify_slots.c  rules of ops that touch buffers and barriers: cursors, slots, sizes
@@ -19,6 +20,7 @@
  * op stay silent. */
 enum { HD_DEFINED = 1, HD_DEFINED_BADLY = 2 };
 
+enum { HD_MAX_ERRORS = 20 }; /* told of one module */
 enum { HD_MAX_TX = (1 << 20) - 1 }; /* mbarrier: pending counts and tx-counts have 20 bits */
 
 typedef struct hd_verifier {

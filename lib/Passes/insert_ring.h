@@ -1,5 +1,4 @@
-/* Passes/insert_ring.h: the ring of stages that barriers are placed around: what insert_barriers.c
- * and insert_tensor.c share. */
+/* Passes/insert_ring.h: the ring of stages that barriers are placed around, and who fills it. */
 #ifndef HD_INSERT_RING_H
 #define HD_INSERT_RING_H
 

@@ -217,12 +217,6 @@ static hd_op *copy_rows(hd_stage *st, hd_builder *b, bool async, hd_value *const
   return op;
 }
 
-hd_value *hd_stage_bytes(hd_builder *b, hd_value *elems, heddle_elem elem) {
-  int32_t bytes = heddle_elem_get(elem)->container_bits / 8;
-  return bytes ? hd_arith_const(b, HD_OP_MUL, elems, bytes)
-               : hd_arith_const(b, HD_OP_DIV, elems, hd_elems_per_byte(elem));
-}
-
 /* B by all threads of the role: rows of n (or of k when transposed), zeros outside. */
 static void copy_b_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                         hd_value *cursor, bool async) {

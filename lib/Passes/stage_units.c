@@ -228,3 +228,9 @@ hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int
   hd_stage_find_place(st, in, &work, loop->regions[0]->args[0], place);
   return loop;
 }
+
+hd_value *hd_stage_bytes(hd_builder *b, hd_value *elems, heddle_elem elem) {
+  int32_t bytes = heddle_elem_get(elem)->container_bits / 8;
+  return bytes ? hd_arith_const(b, HD_OP_MUL, elems, bytes)
+               : hd_arith_const(b, HD_OP_DIV, elems, hd_elems_per_byte(elem));
+}

@@ -79,7 +79,10 @@ static inline bool hd_has_stride(const hd_problem *problem, const hd_dense *x) {
 static inline int32_t hd_rows_of_d(const hd_problem *problem) { return problem->pair ? 2 : 1; }
 
 /* How many elements share a byte: 2 of the 4-bit types, else 1. */
-int32_t hd_elems_per_byte(heddle_elem elem);
+static inline int32_t hd_elems_per_byte(heddle_elem elem) {
+  int32_t bits = heddle_elem_get(elem)->container_bits;
+  return bits < 8 ? 8 / bits : 1;
+}
 /* Block scales (bytes) of a row of A, or a column of B, in a k-block. */
 int32_t hd_scales_a_row(const hd_problem *problem);
 /* Scales are stored as tensor memory takes them: in tiles of 128 rows by 4, along k. Else in
@@ -90,7 +93,10 @@ int32_t hd_scale_tiles(const hd_problem *problem);
  * 192 columns) in its middle. */
 int32_t hd_scale_bands(int32_t rows);
 /* Bytes of what a tensor map of such elements counts in: 4-bit ones go in pairs. */
-int32_t hd_map_bytes(heddle_elem elem);
+static inline int32_t hd_map_bytes(heddle_elem elem) {
+  int32_t bits = heddle_elem_get(elem)->container_bits;
+  return bits < 8 ? 1 : bits / 8;
+}
 
 /* Consecutive columns of D that a lane stores where B's rows are permuted: 16 bytes. N is then a
  * multiple of four lanes' of them. */

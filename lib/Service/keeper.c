@@ -12,50 +12,6 @@
 
 /* ---- waiting claims ---- */
 
-void hd_wait_for_job(hd_request *r) {
-  hd_service *s = r->service;
-  hd_arena_free(&r->arena); /* thousands may wait: they keep their body alone */
-  pthread_mutex_lock(&s->waiting_lock);
-  bool waits = !s->stopping; /* hd_keeper_stop takes out what is there */
-  if (waits) {
-    hd_request **at = s->waiting_last ? s->waiting_last : &s->waiting;
-    r->next = NULL;
-    *at = r;
-    s->waiting_last = &r->next;
-    s->n_waiting++;
-  }
-  pthread_mutex_unlock(&s->waiting_lock);
-  if (!waits) {
-    hd_answer_nothing(r);
-    hd_server_answered(r);
-  }
-}
-
-/* Takes those out that `take` names, at most n, oldest first; a list. */
-static hd_request *take_waiting(hd_service *s, bool (*take)(const hd_request *r, const void *user),
-                                const void *user, int64_t n) {
-  hd_request *out = NULL, **last = &out;
-  pthread_mutex_lock(&s->waiting_lock);
-  for (hd_request **at = &s->waiting; *at && n > 0;) {
-    hd_request *r = *at;
-    if (!take(r, user)) {
-      at = &r->next;
-      continue;
-    }
-    *at = r->next;
-    r->next = NULL;
-    *last = r;
-    last = &r->next;
-    s->n_waiting--;
-    n--;
-  }
-  s->waiting_last = &s->waiting;
-  while (*s->waiting_last)
-    s->waiting_last = &(*s->waiting_last)->next;
-  pthread_mutex_unlock(&s->waiting_lock);
-  return out;
-}
-
 static bool is_over(const hd_request *r, const void *now) {
   return r->wait_until <= *(const double *)now;
 }
@@ -74,18 +30,18 @@ static void answer_all(hd_request *list) {
   for (hd_request *next; list; list = next) {
     next = list->next;
     hd_answer_nothing(list);
-    hd_server_answered(list);
+    hd_request_resume(list);
   }
 }
 
 /* As many claims of a class as it has jobs ask again, those first that still have a listener. */
 static void serve_class(hd_service *s, const char *class, int64_t n) {
-  hd_request *list = take_waiting(s, is_of_class, class, n);
+  hd_request *list = hd_take_waiting(s, is_of_class, class, n);
   for (hd_request *next; list; list = next) {
     next = list->next;
-    if (hd_server_is_gone(list) || !hd_queue_push(&s->writes, list, INT32_MAX)) {
+    if (hd_request_is_gone(list) || !hd_queue_push(&s->writes, list, INT32_MAX)) {
       hd_answer_nothing(list);
-      hd_server_answered(list);
+      hd_request_resume(list);
     }
   }
 }
@@ -184,17 +140,12 @@ static void *keep(void *user) {
       next = now + 1;
       tick(s, store, n_ticks++);
     }
-    answer_all(take_waiting(s, is_over, &now, INT32_MAX));
+    answer_all(hd_take_waiting(s, is_over, &now, INT32_MAX));
     sleep_a_while(s, store);
   }
   hd_store_close(store);
   heddle_context_free(ctx);
   return NULL;
-}
-
-void hd_keeper_wake(hd_service *s) {
-  ssize_t n = write(s->wake[1], "", 1); /* full: it is awake */
-  (void)n;
 }
 
 heddle_status hd_keeper_start(heddle_context *ctx, hd_service *s) {
@@ -213,5 +164,5 @@ void hd_keeper_stop(hd_service *s) {
     close(s->wake[1]);
   }
   s->keeper_runs = false;
-  answer_all(take_waiting(s, is_any, NULL, INT32_MAX));
+  answer_all(hd_take_waiting(s, is_any, NULL, INT32_MAX));
 }

@@ -129,7 +129,7 @@ static void *work(void *user) {
     if (r->status == 0 && r->wait_until > 0)
       hd_wait_for_job(r);
     else
-      hd_server_answered(r);
+      hd_request_resume(r);
   }
   hd_store_close(w->store);
   hd_free(w);

@@ -1,21 +1,14 @@
 #include "Service/request.h"
 
 #include <math.h>
+#include <microhttpd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "Support/memory.h"
-
-hd_handler *hd_handler_of(hd_route_id id) {
-  static hd_handler *const handlers[HD_N_ROUTES] = {
-#define ROUTE(name, ...) [HD_ROUTE_##name] = hd_route_##name,
-#define QUERY(...)
-#include "Interface/routes.def"
-  };
-  return handlers[id];
-}
 
 /* ---- answers ---- */
 
@@ -99,6 +92,16 @@ void hd_request_free(hd_request *r) {
   json_decref(r->body);
   hd_arena_free(&r->arena);
   hd_free(r);
+}
+
+bool hd_request_is_gone(const hd_request *r) {
+  char byte;
+  int fd = MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+  return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+void hd_request_resume(hd_request *r) {
+  MHD_resume_connection(r->connection);
 }
 
 /* ---- statements ---- */

@@ -12,7 +12,6 @@ struct hd_request;
 
 /* Of a handler, or of what happens by itself. */
 typedef void hd_handler(struct hd_request *r);
-hd_handler *hd_handler_of(hd_route_id id);
 
 /* Who asks. Without tokens: tenant "default", every scope, no name. */
 typedef struct hd_who {
@@ -68,6 +67,9 @@ void hd_answer_header(hd_request *r, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Forgets the answer: a transaction is run again. */
 void hd_request_reset(hd_request *r);
+void hd_request_resume(hd_request *r); /* the answer can be sent */
+/* Whether the listener of a request that waits has hung up. */
+bool hd_request_is_gone(const hd_request *r);
 void hd_request_free(hd_request *r);
 
 /* Runs a statement for a handler. False when it failed: the handler returns, and its caller

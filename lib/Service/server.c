@@ -92,12 +92,6 @@ void hd_server_cut_slow(hd_service *s) {
   pthread_mutex_unlock(&s->server->lock);
 }
 
-bool hd_server_is_gone(const hd_request *r) {
-  char byte;
-  int fd = MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-  return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
-}
-
 /* ---- answers ---- */
 
 static struct MHD_Response *with_headers(struct MHD_Response *response, const char *type) {
@@ -171,11 +165,13 @@ static enum MHD_Result send_answer(hd_request *r) {
   return sent;
 }
 
-void hd_server_answered(hd_request *r) {
-  MHD_resume_connection(r->connection);
-}
-
 /* ---- the head of a request ---- */
+
+static hd_handler *const handlers[HD_N_ROUTES] = {
+#define ROUTE(name, ...) [HD_ROUTE_##name] = hd_route_##name,
+#define QUERY(...)
+#include "Interface/routes.def"
+};
 
 /* The library tells the address as it was sent here alone, before the rest of the head. */
 static void *on_uri(void *user, const char *uri, struct MHD_Connection *mhd) {
@@ -254,7 +250,7 @@ static incoming *receive(hd_server *server, struct MHD_Connection *mhd, const ch
     return in;
   r->route = hd_route_find(method, url, r->path, &other);
   if (r->route) {
-    r->run = hd_handler_of(r->route->id);
+    r->run = handlers[r->route->id];
     head_is_legal(r);
   } else {
     refuse_route(r, method, url, other);
@@ -323,7 +319,7 @@ static enum MHD_Result begin(incoming *in) {
   hd_queue *queue = strcmp(r->route->method, "GET") == 0 ? &s->reads : &s->writes;
   if (!hd_queue_push(queue, r, (int)s->config->max_queue)) {
     hd_refuse(r, HD_RULE_SERVER_BUSY, NULL, NULL, NULL, NULL);
-    hd_server_answered(r);
+    hd_request_resume(r);
   }
   return MHD_YES;
 }

@@ -13,8 +13,6 @@ heddle_status hd_server_listen(heddle_context *ctx, hd_server *server, int fd);
 void hd_server_quiesce(hd_server *server);
 void hd_server_free(hd_server *server); /* accepts NULL */
 
-/* Whether the listener of a request that waits has hung up. */
-bool hd_server_is_gone(const struct hd_request *r);
 /* Ends connections that take too long to say what they want. */
 void hd_server_cut_slow(hd_service *service);
 

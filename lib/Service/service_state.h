@@ -55,11 +55,13 @@ void hd_request_run(hd_request *r, hd_store *store);
 /* ---- keeper.c: what happens by itself ---- */
 heddle_status hd_keeper_start(heddle_context *ctx, hd_service *s);
 void hd_keeper_stop(hd_service *s);
-void hd_keeper_wake(hd_service *s);
-void hd_wait_for_job(hd_request *r); /* a claim that found none */
 
-/* ---- server.c: HTTP ---- */
-void hd_server_answered(hd_request *r); /* the answer can be sent */
+/* ---- waiting.c: claims that wait for a job ---- */
+void hd_wait_for_job(hd_request *r); /* a claim that found none */
+/* Takes those out that `take` names, at most n, oldest first; a list. */
+hd_request *hd_take_waiting(hd_service *s, bool (*take)(const hd_request *r, const void *user),
+                            const void *user, int64_t n);
+void hd_keeper_wake(hd_service *s);
 
 /* ---- log.c ---- */
 void hd_log_request(const hd_request *r);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Sim/sim_reduce.h"
 #include "Sim/sim_tmem.h"
 #include "Support/memory.h"
 
@@ -68,7 +69,11 @@ void hd_sim_async_move(const sim_async *op, uint8_t *to, const uint8_t *from) {
 
 void hd_sim_async_free(sim_machine *m, sim_async *op) {
   hd_sim_vc_free(m, &op->vc);
-  hd_sim_tensor_op_free(m, op->tensor);
+  if (op->tensor) {
+    hd_sim_vc_free(m, &op->tensor->view);
+    hd_free(op->tensor->value);
+    hd_free(op->tensor);
+  }
   hd_free(op);
 }
 

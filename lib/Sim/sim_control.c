@@ -3,47 +3,12 @@
 
 #include "Sim/sim_machine.h"
 
-/* Lanes that do not jump stay behind as a group of their own. */
-static void split(sim_warp *w, uint32_t stay, uint32_t pc) {
-  sim_group g = w->group[w->current];
-  w->group[w->current].mask &= ~stay;
-  g.mask = stay;
-  g.pc = pc;
-  g.wait = SIM_WAIT_NONE;
-  w->group[w->n_groups++] = g;
-}
-
-/* PTX ISA: undefined where the executing thread is not in membermask; a thread waits for those of
- * its mask, which execute the same instruction with the same mask. */
-sim_step hd_sim_members(sim_warp *w, const sim_insn *in, const sim_opnd *o, uint32_t *mask) {
-  uint32_t live = w->lanes & ~w->exited, left = *mask;
-  SIM_LANES(l, *mask) {
-    uint32_t own = (uint32_t)hd_sim_read_lane(w, o, l);
-    if (!(own >> l & 1))
-      return hd_sim_fault(w->machine, "membermask", w, l, in,
-                          "the lane is not in its membermask 0x%08x", own);
-  }
-  while (left) {
-    uint32_t member = (uint32_t)hd_sim_read_lane(w, o, (uint32_t)__builtin_ctz(left)), same = 0;
-    SIM_LANES(l, left) same |= (uint32_t)((uint32_t)hd_sim_read_lane(w, o, l) == member) << l;
-    if (!(member & live & ~same)) {
-      if (*mask & ~same)
-        split(w, *mask & ~same, w->group[w->current].pc);
-      *mask = same;
-      return SIM_NEXT;
-    }
-    left &= ~same;
-  }
-  hd_sim_block(w, SIM_WAIT_LANES, 0, live & ~w->group[w->current].mask);
-  return SIM_WAIT;
-}
-
 static sim_step exec_bra(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_group *g = &w->group[w->current];
   if (mask == 0)
     return SIM_NEXT;
   if (g->mask & ~mask)
-    split(w, g->mask & ~mask, g->pc + 1);
+    hd_sim_split(w, g->mask & ~mask, g->pc + 1);
   w->group[w->current].pc = in->target;
   return SIM_JUMP;
 }
@@ -60,7 +25,7 @@ static sim_step exec_brx(sim_warp *w, const sim_insn *in, uint32_t mask) {
     same |= 1u << l;
   uint32_t others = w->group[w->current].mask & ~same;
   if (others) /* predicated-off lanes go on, the rest come back here */
-    split(w, others & mask ? others & mask : others,
+    hd_sim_split(w, others & mask ? others & mask : others,
           w->group[w->current].pc + !(others & mask));
   w->group[w->current].pc = in->targets[index];
   return SIM_JUMP;
@@ -72,13 +37,6 @@ static sim_step exec_exit(sim_warp *w, const sim_insn *in, uint32_t mask) {
 
 static sim_step exec_trap(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return hd_sim_fault(w->machine, "trap", w, (uint32_t)__builtin_ctz(mask), in, "reached");
-}
-
-sim_step hd_sim_exec_nothing(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  (void)w;
-  (void)in;
-  (void)mask;
-  return SIM_NEXT;
 }
 
 /* ---- shfl ---- */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "Sim/sim_machine.h"
+#include "Sim/sim_reduce.h"
 #include "Support/diag.h"
 
 /* The access that an operation makes when it completes. */

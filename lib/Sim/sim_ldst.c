@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "Sim/sim_reduce.h"
 #include "Sim/sim_scope.h"
 #include "Support/diag.h"
 
@@ -169,82 +170,14 @@ static sim_step exec_st(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return hd_sim_each_lane(w, in, mask, store_lane);
 }
 
-/* ---- atom, red, and the arithmetic of cp.reduce ---- */
-
-enum { A_ADD, A_MIN, A_MAX, A_AND, A_OR, A_XOR, A_EXCH, A_CAS, A_INC, A_DEC };
-static const char *const atom_names[] = {"add", "min",  "max", "and", "or",
-                                         "xor", "exch", "cas", "inc", "dec"};
-
-static uint64_t float_atom(uint8_t atom, const sim_type_info *t, uint64_t old, uint64_t b) {
-  uint32_t bits = hd_sim_type(t->elem)->bits;
-  uint64_t r = 0, mask = bits == 64 ? ~0ull : (1ull << bits) - 1;
-  for (uint32_t i = 0; i < t->lanes; i++) {
-    double x = hd_sim_decode_bits(t->elem, old >> (bits * i) & mask);
-    double y = hd_sim_decode_bits(t->elem, b >> (bits * i) & mask);
-    double v = atom == A_ADD ? x + y : atom == A_MIN ? fmin(x, y) : fmax(x, y);
-    if (t->elem == SIM_T_F32 && atom == A_ADD)
-      v = (double)((float)x + (float)y);
-    r |= hd_sim_encode_bits(t->elem, v, SIM_RN, false) << (bits * i);
-  }
-  return r;
-}
-
-static uint64_t integer_atom(uint8_t atom, const sim_type_info *t, uint64_t old, uint64_t b) {
-  uint32_t up = 64 - t->bits;
-  uint64_t mask = ~0ull >> up;
-  bool less = t->cls == 's' ? (int64_t)(old << up) < (int64_t)(b << up) : (old & mask) < (b & mask);
-  old &= mask;
-  b &= mask;
-  switch (atom) {
-  case A_ADD:
-    return old + b;
-  case A_MIN:
-    return less ? old : b;
-  case A_MAX:
-    return less ? b : old;
-  case A_AND:
-    return old & b;
-  case A_OR:
-    return old | b;
-  case A_XOR:
-    return old ^ b;
-  case A_EXCH:
-    return b;
-  case A_INC:
-    return old >= b ? 0 : old + 1;
-  default:
-    return old == 0 || old > b ? b : old - 1;
-  }
-}
-
-static uint64_t reduce(uint8_t atom, const sim_type_info *t, uint64_t old, uint64_t value) {
-  return t->cls == 'f' ? float_atom(atom, t, old, value) : integer_atom(atom, t, old, value);
-}
-
-void hd_sim_reduce_bytes(uint8_t atom, uint8_t type, uint8_t *to, const uint8_t *from,
-                         uint32_t n_bytes) {
-  const sim_type_info *t = hd_sim_type(type);
-  uint32_t each = t->bits / 8;
-  for (uint32_t i = 0; i + each <= n_bytes; i += each) {
-    uint64_t old = 0, value = 0;
-    memcpy(&old, to + i, each);
-    memcpy(&value, from + i, each);
-    old = reduce(atom, t, old, value);
-    memcpy(to + i, &old, each);
-  }
-}
-
-bool hd_sim_can_reduce(uint8_t atom, uint8_t type) {
-  const sim_type_info *t = hd_sim_type(type);
-  return t->bits >= 16 && t->bits <= 64 && (t->cls != 'f' || atom <= A_MAX);
-}
+/* ---- atom, red ---- */
 
 static sim_step atom_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   const sim_opnd *o = &in->opnd[in->n_dst]; /* address, then b, then c */
   uint32_t n = hd_sim_type(in->type[0])->bits / 8;
   uint64_t address = hd_sim_address(w, o, lane), old = 0, scratch[32];
   uint64_t b = hd_sim_read_lane(w, &o[1], lane);
-  uint64_t c = in->atom == A_CAS ? hd_sim_read_lane(w, &o[2], lane) : 0;
+  uint64_t c = in->atom == SIM_ATOM_CAS ? hd_sim_read_lane(w, &o[2], lane) : 0;
   uint8_t *at;
   sim_sync_word *word = word_of(w, in, address);
   if (in->n_dst)
@@ -253,7 +186,9 @@ static sim_step atom_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
     return SIM_STOP;
   memcpy(&old, at, n);
   uint64_t mask = ~0ull >> (64 - 8 * n), swapped = old == (b & mask) ? c : old;
-  uint64_t value = in->atom == A_CAS ? swapped : reduce(in->atom, hd_sim_type(in->type[0]), old, b);
+  uint64_t value = in->atom == SIM_ATOM_CAS
+                       ? swapped
+                       : hd_sim_reduce(in->atom, hd_sim_type(in->type[0]), old, b);
   hd_sim_word_keep(w, lane, word, at, n);
   memcpy(at, &value, n);
   hd_sim_word_release(w, in, lane, word);
@@ -344,24 +279,6 @@ static heddle_status decode_ld_st(sim_decode *d, sim_insn *in, bool load) {
   return HEDDLE_OK;
 }
 
-heddle_status hd_sim_decode_operation(sim_decode *d, sim_insn *in, bool exchanges) {
-  bool found = false;
-  for (uint8_t i = 0; i < HD_COUNT(atom_names) && !found; i++)
-    if ((exchanges || (i != A_EXCH && i != A_CAS)) && (found = hd_sim_take(d, atom_names[i])))
-      in->atom = i;
-  return found ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
-}
-
-heddle_status hd_sim_decode_reduction(sim_decode *d, sim_insn *in, bool exchanges) {
-  HD_TRY(hd_sim_decode_operation(d, in, exchanges));
-  hd_sim_take(d, "noftz");
-  hd_sim_take_types(d, in);
-  in->vec = 1;
-  in->accesses = true;
-  bool known = in->n_types == 1 && hd_sim_can_reduce(in->atom, in->type[0]);
-  return known ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
-}
-
 static heddle_status decode_atom(sim_decode *d, sim_insn *in, bool returns) {
   hd_sim_take_order(d, in);
   hd_sim_take_space(d, in);
@@ -371,7 +288,7 @@ static heddle_status decode_atom(sim_decode *d, sim_insn *in, bool returns) {
   in->n_dst = returns;
   if (in->sem == SIM_SEM_NONE)
     in->sem = SIM_SEM_RELAXED;
-  uint32_t want = 2 + returns + (in->atom == A_CAS);
+  uint32_t want = 2 + returns + (in->atom == SIM_ATOM_CAS);
   if (in->n_opnds != want || in->opnd[in->n_dst].kind != SIM_ADDR || in->opnd[in->n_dst].n != 1)
     return HEDDLE_INVALID;
   return HEDDLE_OK;

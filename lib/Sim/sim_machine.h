@@ -376,11 +376,6 @@ const char *hd_sim_agent_name(const sim_machine *m, sim_agent agent, char out[96
 
 uint64_t hd_sim_random(sim_machine *m);
 
-/* An operation of insn.atom on elements of a type, in place (sim_ldst.c). */
-void hd_sim_reduce_bytes(uint8_t atom, uint8_t type, uint8_t *to, const uint8_t *from,
-                         uint32_t n_bytes);
-bool hd_sim_can_reduce(uint8_t atom, uint8_t type);
-
 /* ---- registers ---- */
 
 #define SIM_LANES(l, mask)                                                                         \
@@ -564,6 +559,8 @@ bool hd_sim_wgmma_ready(const sim_wgmma *queue);
 
 /* A barrier may be complete now: an arrival, or a thread that left. */
 void hd_sim_cluster_advance(sim_machine *m, uint32_t cluster);
+/* Lanes that stay behind become a group of their own, at pc. */
+void hd_sim_split(sim_warp *w, uint32_t stay, uint32_t pc);
 /* The lanes of *mask that execute a collective now, all of one membermask (the operand); the others
  * stay behind. SIM_WAIT: lanes of each mask are missing. */
 sim_step hd_sim_members(sim_warp *w, const sim_insn *in, const sim_opnd *o, uint32_t *mask);
@@ -573,9 +570,11 @@ sim_step hd_sim_members(sim_warp *w, const sim_insn *in, const sim_opnd *o, uint
 /* A strong load or atom: do its lanes come back to it in one and the same state, while nothing else
  * moves? They then go round until something does. */
 bool hd_sim_goes_round(sim_warp *w, const sim_insn *in);
+/* Changes when that moves which the group waits for. */
+uint64_t hd_sim_moved(const sim_warp *w, const sim_group *g);
 void hd_sim_block(sim_warp *w, sim_wait_kind wait, uint64_t address, uint32_t detail);
 static inline void hd_sim_progress(sim_machine *m) { m->progress++; }
-/* Tells the caller's trace, where there is one (sim_schedule.c). */
+/* Tells the caller's trace, where there is one (sim_report.c). */
 void hd_sim_trace(const sim_warp *w, hd_sim_event_kind kind, const sim_insn *in, uint32_t lanes,
                   uint64_t number);
 /* The cells of memory that nothing has touched; owned. NULL, and a diagnostic, without memory. */

@@ -42,3 +42,37 @@ void hd_sim_meet(sim_warp *w, uint32_t mask) {
   hd_sim_vc_free(m, &all);
   w->waited = mask != (w->lanes & ~w->exited);
 }
+
+void hd_sim_split(sim_warp *w, uint32_t stay, uint32_t pc) {
+  sim_group g = w->group[w->current];
+  w->group[w->current].mask &= ~stay;
+  g.mask = stay;
+  g.pc = pc;
+  g.wait = SIM_WAIT_NONE;
+  w->group[w->n_groups++] = g;
+}
+
+/* PTX ISA: undefined where the executing thread is not in membermask; a thread waits for those of
+ * its mask, which execute the same instruction with the same mask. */
+sim_step hd_sim_members(sim_warp *w, const sim_insn *in, const sim_opnd *o, uint32_t *mask) {
+  uint32_t live = w->lanes & ~w->exited, left = *mask;
+  SIM_LANES(l, *mask) {
+    uint32_t own = (uint32_t)hd_sim_read_lane(w, o, l);
+    if (!(own >> l & 1))
+      return hd_sim_fault(w->machine, "membermask", w, l, in,
+                          "the lane is not in its membermask 0x%08x", own);
+  }
+  while (left) {
+    uint32_t member = (uint32_t)hd_sim_read_lane(w, o, (uint32_t)__builtin_ctz(left)), same = 0;
+    SIM_LANES(l, left) same |= (uint32_t)((uint32_t)hd_sim_read_lane(w, o, l) == member) << l;
+    if (!(member & live & ~same)) {
+      if (*mask & ~same)
+        hd_sim_split(w, *mask & ~same, w->group[w->current].pc);
+      *mask = same;
+      return SIM_NEXT;
+    }
+    left &= ~same;
+  }
+  hd_sim_block(w, SIM_WAIT_LANES, 0, live & ~w->group[w->current].mask);
+  return SIM_WAIT;
+}

@@ -188,9 +188,6 @@ void hd_sim_take_hints(sim_decode *d, sim_insn *insn);
 /* The decoder's last word: whether the operands fit, if every modifier was taken: one that was not
  * may bring operands of its own. */
 heddle_status hd_sim_check_operands(const sim_decode *d, bool fit);
-/* Operation and type of atom, red and cp.reduce; exchanges: exch and cas are among them. */
-heddle_status hd_sim_decode_reduction(sim_decode *d, sim_insn *insn, bool exchanges);
-heddle_status hd_sim_decode_operation(sim_decode *d, sim_insn *insn, bool exchanges); /* no type */
 heddle_status hd_sim_decode_st_async(sim_decode *d, sim_insn *insn);
 heddle_status hd_sim_decode_peer_copy(sim_decode *d, sim_insn *insn);
 
@@ -198,6 +195,6 @@ typedef heddle_status sim_decoder(sim_decode *d, sim_insn *insn);
 sim_decoder hd_sim_decode_alu, hd_sim_decode_memory, hd_sim_decode_control, hd_sim_decode_sync,
     hd_sim_decode_setmaxnreg,
     hd_sim_decode_mbarrier, hd_sim_decode_copy, hd_sim_decode_matrix, hd_sim_decode_mma,
-    hd_sim_decode_wgmma, hd_sim_decode_tcgen05;
+    hd_sim_decode_wgmma;
 
 #endif

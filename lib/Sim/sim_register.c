@@ -97,6 +97,16 @@ static const char *busy_name(uint8_t as) {
   return as == 'd' ? "an accumulator" : as == 'a' ? "part of A" : "metadata";
 }
 
+/* tcgen05.ld delivers at its wait. */
+static sim_step touch_loaded(sim_warp *w, const sim_insn *insn, uint32_t reg) {
+  if (w->mover->loading[reg] <= w->mover->waited[0] ||
+      (w->machine->options.off & HD_SIM_NO_POISON))
+    return SIM_NEXT;
+  return hd_sim_find(w->machine, "R9", w, 0, insn, NULL,
+                     "touches a register that tcgen05.ld may not have written yet: "
+                     "tcgen05.wait::ld belongs before it");
+}
+
 sim_step hd_sim_touch(sim_warp *w, const sim_insn *insn, const sim_opnd *o) {
   for (uint32_t i = 0; i < o->n; i++)
     if (hd_sim_touch(w, insn, &o->vec[i]) == SIM_STOP)
@@ -104,7 +114,7 @@ sim_step hd_sim_touch(sim_warp *w, const sim_insn *insn, const sim_opnd *o) {
   if (o->kind != SIM_REG)
     return SIM_NEXT;
   w->touched[o->reg] = w->fence_epoch;
-  if (w->mover && hd_sim_tensor_touch(w, insn, o->reg) == SIM_STOP)
+  if (w->mover && touch_loaded(w, insn, o->reg) == SIM_STOP)
     return SIM_STOP;
   if (w->busy[o->reg] <= w->wgmma_waited || (w->machine->options.off & HD_SIM_NO_POISON))
     return SIM_NEXT;

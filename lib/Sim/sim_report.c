@@ -131,3 +131,13 @@ sim_step hd_sim_fault(sim_machine *m, const char *rule, const sim_warp *warp, ui
   m->stop = true;
   return SIM_STOP;
 }
+
+void hd_sim_trace(const sim_warp *w, hd_sim_event_kind kind, const sim_insn *in, uint32_t lanes,
+                  uint64_t number) {
+  const sim_machine *m = w->machine;
+  if (m->options.trace)
+    m->options.trace(m->options.user,
+                     &(hd_sim_event){.kind = kind, .time = m->report->n_instructions,
+                                     .number = number, .cta = w->cta->index, .warp = w->index,
+                                     .lanes = lanes, .line = in->line, .text = in->text});
+}

@@ -10,24 +10,6 @@ enum {
   MAX_ROUNDS = 4
 }; /* of try_wait answering `no` without any progress: then it is a deadlock */
 
-/* What a waiting group looks at again when it has moved. Of mbarriers and cp.async there are many:
- * each wakes those only who wait for it. */
-static uint64_t progress_of(const sim_warp *w, const sim_group *g) {
-  switch (g->wait) {
-  case SIM_WAIT_MBARRIER: return g->mbarrier->phase;
-  case SIM_WAIT_CP_ASYNC: return w->cp_landed;
-  default: return w->machine->progress;
-  }
-}
-
-void hd_sim_block(sim_warp *w, sim_wait_kind wait, uint64_t address, uint32_t detail) {
-  sim_group *g = &w->group[w->current];
-  g->wait = wait;
-  g->address = address;
-  g->detail = detail;
-  g->stamp = progress_of(w, g);
-}
-
 /* ---- one instruction ---- */
 
 static uint32_t active_lanes(sim_warp *w, const sim_insn *in, uint32_t mask) {
@@ -94,16 +76,6 @@ static sim_step execute(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return step;
 }
 
-void hd_sim_trace(const sim_warp *w, hd_sim_event_kind kind, const sim_insn *in, uint32_t lanes,
-                  uint64_t number) {
-  const sim_machine *m = w->machine;
-  if (m->options.trace)
-    m->options.trace(m->options.user,
-                     &(hd_sim_event){.kind = kind, .time = m->report->n_instructions,
-                                     .number = number, .cta = w->cta->index, .warp = w->index,
-                                     .lanes = lanes, .line = in->line, .text = in->text});
-}
-
 /* Aligned instructions need the whole warp: true when they have it. */
 static bool is_whole(sim_warp *w, const sim_insn *in, uint32_t mask, sim_step *step) {
   uint32_t live = w->lanes & ~w->exited;
@@ -143,7 +115,7 @@ static sim_step step_group(sim_warp *w) {
   if (step == SIM_NEXT)
     g->pc++;
   if (step == SIM_WAIT) {
-    g->stamp = progress_of(w, g);
+    g->stamp = hd_sim_moved(w, g);
   } else {
     g->wait = SIM_WAIT_NONE;
     g->entered = false;
@@ -154,7 +126,7 @@ static sim_step step_group(sim_warp *w) {
 /* ---- groups of a warp ---- */
 
 static bool can_run(const sim_warp *w, const sim_group *g) {
-  return g->mask && (g->wait == SIM_WAIT_NONE || g->stamp != progress_of(w, g) || g->give_up);
+  return g->mask && (g->wait == SIM_WAIT_NONE || g->stamp != hd_sim_moved(w, g) || g->give_up);
 }
 
 static bool counted(const sim_group *g) { return g->entered && g->wait == SIM_WAIT_BARRIER; }

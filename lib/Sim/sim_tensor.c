@@ -4,6 +4,7 @@
 
 #include "Sim/sim_machine.h"
 #include "Sim/sim_maps.h"
+#include "Sim/sim_reduce.h"
 #include "Sim/sim_types.h"
 
 static uint32_t element_bytes(heddle_elem elem) {

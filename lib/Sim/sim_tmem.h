@@ -62,7 +62,6 @@ void hd_sim_tensor_start(sim_machine *m, sim_cta *cta);
 void hd_sim_tensor_stop(sim_machine *m, sim_cta *cta, bool all);
 /* Columns without history. */
 void hd_sim_tensor_forget(sim_tensor *t, uint32_t first, uint32_t n);
-void hd_sim_tensor_op_free(const sim_machine *m, sim_tensor_op *op);
 
 /* A new operation of mma, cp or commit by a thread; ld or st by a warp. */
 sim_async *hd_sim_tensor_issue(sim_warp *w, uint32_t lane, const sim_insn *in,
@@ -86,13 +85,12 @@ bool hd_sim_tensor_written(const sim_cta *cta, uint32_t lane, uint32_t column);
 bool hd_sim_tensor_pipelined(const sim_access *a, sim_agent agent, uint32_t at);
 /* The pair of CTAs: that with the even rank first; or the CTA itself. */
 uint32_t hd_sim_tensor_ctas(const sim_async *op, sim_cta *cta[2]);
-/* Registers that a load has not delivered must not be touched. */
-sim_step hd_sim_tensor_touch(sim_warp *w, const sim_insn *insn, uint32_t reg);
 /* The last thread leaves: all is freed and known to be over. */
 sim_step hd_sim_tensor_exit(sim_warp *w, const sim_insn *in, const sim_vc *all);
 
 /* Decoders of the instructions, after the word that names them. */
 heddle_status hd_sim_decode_tensor_move(sim_decode *d, sim_insn *in, bool store);
+heddle_status hd_sim_decode_tensor_fence(sim_insn *in, bool after);
 heddle_status hd_sim_decode_tensor_wait(sim_decode *d, sim_insn *in, bool store);
 heddle_status hd_sim_decode_tensor_alloc(sim_decode *d, sim_insn *in);
 heddle_status hd_sim_decode_tensor_mma(sim_decode *d, sim_insn *in);

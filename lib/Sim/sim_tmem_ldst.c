@@ -22,15 +22,6 @@ static move move_of(const sim_insn *in) {
 
 /* ---- registers of loads ---- */
 
-sim_step hd_sim_tensor_touch(sim_warp *w, const sim_insn *insn, uint32_t reg) {
-  if (w->mover->loading[reg] <= w->mover->waited[0] ||
-      (w->machine->options.off & HD_SIM_NO_POISON))
-    return SIM_NEXT;
-  return hd_sim_find(w->machine, "R9", w, 0, insn, NULL,
-                     "touches a register that tcgen05.ld may not have written yet: "
-                     "tcgen05.wait::ld belongs before it");
-}
-
 static sim_step claim_registers(sim_warp *w, const sim_insn *in, const move *v, uint32_t number) {
   if (hd_sim_touch(w, in, v->values) == SIM_STOP)
     return SIM_STOP;

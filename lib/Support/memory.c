@@ -159,35 +159,6 @@ void hd_free(void *p) {
     free(p);
 }
 
-static void *tried(heddle_context *ctx, void *p, size_t n_bytes, const char *what) {
-  if (p)
-    return p;
-  shortages++;
-  hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "memory.size",
-           "%s takes %zu bytes, which this machine does not give; legal: smaller sizes", what,
-           n_bytes);
-  return NULL;
-}
-
-void *hd_try_malloc(heddle_context *ctx, size_t n_bytes, const char *what) {
-  return tried(ctx, malloc(n_bytes ? n_bytes : 1), n_bytes, what);
-}
-
-void *hd_try_zalloc(heddle_context *ctx, size_t n_bytes, const char *what) {
-  return tried(ctx, calloc(n_bytes ? n_bytes : 1, 1), n_bytes, what);
-}
-
 uint64_t hd_memory_shortages(void) { return shortages; }
 
 void hd_memory_add_shortages(uint64_t n) { shortages += n; }
-
-heddle_status hd_memory_status(heddle_context *ctx, uint64_t before, heddle_status status) {
-  if (shortages == before)
-    return status;
-  size_t n = heddle_context_count(ctx);
-  const heddle_diagnostic *last = n ? heddle_context_get(ctx, n - 1) : NULL;
-  if (last && strncmp(last->rule, "memory.", 7) == 0)
-    return HEDDLE_NO_MEMORY;
-  return hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "memory.short",
-                  "memory ran out; nothing was made, and all that was taken is free again");
-}

@@ -11,15 +11,10 @@
 #include "Support/file.h"
 #include "Tune/tune_session.h"
 
-enum { TURN_ROUNDS = 9, TURN_FINALISTS = 6, ALONE_FINALISTS = 8, ALONE_ROUNDS = 2 };
+enum { TURN_ROUNDS = 9, TURN_FINALISTS = 6, ALONE_ROUNDS = 2 };
 static const double TURNS_S = 120;      /* deadline of the interleaved race */
-static const double ALONE_S = 1;        /* of one alone: load, check, settle, measure */
 static const double SAVING = 0.97;      /* of the promise, for each way to save energy */
 static const double NEAR = 1.02;        /* over the best: a second turn alone is worth having */
-
-double hd_final_seconds(int32_t n) {
-  return 1.5 * ALONE_S * (1 + (n ? n : ALONE_FINALISTS)); /* half of them twice */
-}
 
 /* ---- who comes into it ---- */
 
@@ -127,7 +122,7 @@ static size_t likeliest(const hd_product_session *c, const int32_t tile[2]) {
  * their size; as many more as there is room for. */
 static void pick_alone(hd_product_session *c) {
   static const int32_t wide[][2] = {{128, 256}, {256, 192}};
-  int32_t most = c->o->n_finalists ? c->o->n_finalists : ALONE_FINALISTS;
+  int32_t most = c->o->n_finalists ? c->o->n_finalists : HD_ALONE_FINALISTS;
   size_t first = likeliest(c, NULL);
   if (first == c->n || !(c->search.list[first].measured > 0))
     return;
@@ -171,7 +166,7 @@ bool hd_final_begin(hd_product_session *c) {
   else
     pick_turns(c);
   c->phase = alone ? HD_PHASE_ALONE : HD_PHASE_TURNS;
-  bool in_time = !alone || hd_clock_seconds() + c->n_finalists * ALONE_S < c->session->until;
+  bool in_time = !alone || hd_clock_seconds() + c->n_finalists * HD_ALONE_S < c->session->until;
   return c->n_finalists > 0 && in_time;
 }
 
@@ -405,7 +400,7 @@ void hd_final_ask(hd_product_session *c) {
     ask_turns(c);
   else
     hd_workers_measure(c->workers, HD_ENTRY_ALONE, c->entries[whose_turn(c)->entry].text,
-                    c->session->deadline + ALONE_S);
+                    c->session->deadline + HD_ALONE_S);
 }
 
 heddle_status hd_final_heard(heddle_context *ctx, hd_product_session *c,

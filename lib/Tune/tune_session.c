@@ -31,10 +31,11 @@ static double left_seconds(const hd_product_session *c) {
   const hd_session *s = c->session;
   double pace = (hd_clock_seconds() - s->begun_at) / (double)(s->n_fresh ? s->n_fresh : 1);
   int64_t left = c->n_wanted - c->n_measured + (s->n - 1 - c->event.product_index) * c->n_wanted;
+  int32_t n_alone = c->o->n_finalists ? c->o->n_finalists : HD_ALONE_FINALISTS;
   double races = 0;
   for (int32_t i = c->event.product_index + (c->phase == HD_PHASE_OVER); i < s->n; i++)
     if (hd_product_session_is_alone(c->o, &s->list[i]))
-      races += hd_final_seconds(c->o->n_finalists);
+      races += 1.5 * HD_ALONE_S * (1 + n_alone); /* half of them twice */
   return (left > 0 ? pace * (double)left : 0) + races;
 }
 

@@ -99,7 +99,8 @@ bool hd_final_begin(hd_product_session *session);
 void hd_final_ask(hd_product_session *session);
 heddle_status hd_final_heard(heddle_context *ctx, hd_product_session *session,
                              const hd_worker_event *event);
-/* Seconds that the race of so many takes when it is alone and sustained. */
-double hd_final_seconds(int32_t n);
+/* A race alone and sustained: of so many, and the seconds of one: load, check, settle, measure. */
+enum { HD_ALONE_FINALISTS = 8 };
+static const double HD_ALONE_S = 1;
 
 #endif

@@ -12,13 +12,6 @@
 
 /* ---- blocks ---- */
 
-trial_block *trial_data_block(const trial_data *data, hd_arg_kind kind) {
-  for (int i = 0; i < data->n_blocks; i++)
-    if (data->block[i].kind == kind)
-      return (trial_block *)&data->block[i];
-  return NULL;
-}
-
 static heddle_status add_block(heddle_context *ctx, hd_arg_kind kind, heddle_elem elem,
                                size_t n_bytes, size_t offset, trial_data *data) {
   size_t all = 2 * data->guard_bytes + offset + n_bytes;

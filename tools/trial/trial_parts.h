@@ -80,7 +80,12 @@ void *trial_data_take_d(const trial_data *data);
 /* Whether a launch left the same bytes again; frees `taken`, and says so in the result when not. */
 void trial_data_compare_d(const trial_data *data, void *taken, trial_result *result);
 /* The block of an argument, NULL when the kernel does not take it. */
-trial_block *trial_data_block(const trial_data *data, hd_arg_kind kind);
+static inline trial_block *trial_data_block(const trial_data *data, hd_arg_kind kind) {
+  for (int i = 0; i < data->n_blocks; i++)
+    if (data->block[i].kind == kind)
+      return (trial_block *)&data->block[i];
+  return NULL;
+}
 
 /* Block scales of a row, in a k-block and in all; 0 where the problem has none. */
 int64_t trial_scales_a_k_block(const hd_manifest *manifest);
