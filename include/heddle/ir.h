@@ -153,6 +153,12 @@ HEDDLE_API void heddle_problem_set_groups(heddle_problem *problem, bool groups);
  * where the index is none of 0 to t - 1. scatter_d: it goes to column scatter_d[j] of a col_major
  * D, nowhere where that is none of 0 to n - 1. B's address and pitch are multiples of 16 bytes. */
 HEDDLE_API void heddle_problem_set_indices(heddle_problem *problem, bool gather_b, bool scatter_d);
+/* Of groups, 1 to 64 slots: D is col_major and has t columns (HEDDLE_DIM_T, needed then), each the
+ * sum of columns of the products. combine_d, t rows of `slots` i32 in device memory, an argument of
+ * the kernel, says which, in the order in which they are added; what is none of 0 to n - 1 adds
+ * nothing, and a column of no group is none to add. m is fixed. A second kernel, NAME_combine, adds
+ * them up behind the products, which lie in the workspace in D's type. 0: none. */
+HEDDLE_API void heddle_problem_set_combine(heddle_problem *problem, int32_t slots);
 
 /* A module of problem level with the problem as its kernel, verified. HEDDLE_INVALID names what is
  * missing or out of range by itself, HEDDLE_UNSUPPORTED what no target has; what must fit together

@@ -20,14 +20,10 @@ static const struct use {
             {HD_OP_LAST_ARRIVER, HD_AT_last_arriver_workspace, -1, HD_ARG_WORKSPACE},
             {HD_OP_GROUP_TABLE, HD_AT_group_table_offsets, -1, HD_ARG_OFFSETS},
             {HD_OP_PRUNE_PACK, HD_AT_prune_pack_packed, -1, HD_ARG_D},
-            {HD_OP_COPY_GLOBAL, HD_AT_copy_global_copy, -1, HD_ARG_WORKSPACE}};
-
-static const struct use *use_of(hd_op_kind kind) {
-  for (size_t i = 0; i < HD_COUNT(uses); i++)
-    if (uses[i].op == kind)
-      return &uses[i];
-  return NULL;
-}
+            {HD_OP_COPY_GLOBAL, HD_AT_copy_global_copy, -1, HD_ARG_WORKSPACE},
+            {HD_OP_COMBINE_GLOBAL, HD_AT_combine_global_products, -1, HD_ARG_WORKSPACE},
+            {HD_OP_COMBINE_GLOBAL, HD_AT_combine_global_index, -1, HD_ARG_COMBINE_D},
+            {HD_OP_COMBINE_GLOBAL, HD_AT_combine_global_d, -1, HD_ARG_D}};
 
 /* Block scales of which operand they are, their copies' checks ask. */
 static hd_arg_kind held_by(const hd_op *buffer, const hd_op *source) {
@@ -47,6 +43,11 @@ static int64_t copied_pitch(const hd_ck_kernel *k, int32_t elem_bits) {
   enum { LINE = 128 };
   int64_t bytes = hd_op_int(k->program.product.op, HD_ATTR_K, 0) * elem_bits / 8;
   return (bytes + LINE - 1) / LINE * LINE;
+}
+
+/* The workspace has the products, whose columns are combined behind. */
+static bool is_combined(const hd_ck_kernel *k) {
+  return k->program.product.op && hd_op_has(k->program.product.op, HD_ATTR_COMBINE_D);
 }
 
 /* A plane of two dimensions, and a batch's; run order has more, and is compared where it is
@@ -94,11 +95,7 @@ static bool has_argument(const hd_ck_kernel *k, hd_arg_kind arg) {
   return false;
 }
 
-static heddle_status check_op(void *user, hd_op *op) {
-  hd_ck_kernel *k = user;
-  const struct use *use = use_of(op->kind);
-  if (!use)
-    return HEDDLE_OK;
+static void check_use(hd_ck_kernel *k, const hd_op *op, const struct use *use) {
   const hd_op *source = op->operands[use->source]->op, *buffer = NULL;
   bool declared = source && (source->kind == HD_OP_ARG || source->kind == HD_OP_TMAP);
   if (use->filled >= 0)
@@ -106,10 +103,12 @@ static heddle_status check_op(void *user, hd_op *op) {
   if (!declared || (use->filled >= 0 && (!buffer || buffer->kind != HD_OP_BUFFER))) {
     hd_ck_static_find(k, "undecided", op, "",
                       "an argument or buffer that is not named by its declaration");
-    return HEDDLE_OK;
+    return;
   }
   hd_arg_kind arg = buffer ? held_by(buffer, source) : use->arg;
-  if (arg == HD_ARG_B && is_copied(k))
+  bool elsewhere = (arg == HD_ARG_B && is_copied(k)) ||
+                   (op->kind == HD_OP_STORE_TILE && is_combined(k));
+  if (elsewhere)
     arg = HD_ARG_WORKSPACE;
   if (hd_op_arg(source) != arg)
     hd_ck_static_find(k, "data", op, "the argument that the op is for",
@@ -122,6 +121,12 @@ static heddle_status check_op(void *user, hd_op *op) {
            !has_argument(k, HD_ARG_STRIDE_D) && !has_argument(k, HD_ARG_OFFSETS))
     hd_ck_static_find(k, "data", op, "arg {arg = stride_d}",
                       "a matrix of a batch is stored by a kernel without its stride");
+}
+
+static heddle_status check_op(void *user, hd_op *op) {
+  for (size_t i = 0; i < HD_COUNT(uses); i++)
+    if (uses[i].op == op->kind)
+      check_use(user, op, &uses[i]);
   return HEDDLE_OK;
 }
 

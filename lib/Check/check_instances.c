@@ -553,6 +553,23 @@ static void run_copies(hd_ck_kernel *k, const shape *s, const hd_op *copy) {
     run_grid(k, s, at, MANY, MANY - 1, MANY - 1);
 }
 
+/* The same of columns of D, with more and with fewer columns of the products. */
+static void run_combines(hd_ck_kernel *k, const shape *s) {
+  static const int64_t columns[] = {1, 7, 65, 200};
+  static const int32_t grids[] = {1, 5, 64};
+  for (size_t i = 0; i < HD_COUNT(columns); i++)
+    for (size_t j = 0; j < HD_COUNT(grids) && is_clean(k); j++) {
+      hd_ck_instance at = sizes(s, 0, i % 2 ? 2 * columns[i] : 1, 0);
+      at.t = columns[i];
+      run_grid(k, s, at, grids[j], 0, grids[j] - 1);
+    }
+  hd_ck_instance at = sizes(s, 0, FAR, 0);
+  at.t = FAR;
+  at.far = true;
+  if (is_clean(k))
+    run_grid(k, s, at, MANY, MANY - 1, MANY - 1);
+}
+
 void hd_ck_run_instances(hd_ck_kernel *k) {
   shape s = shape_of(&k->program);
   const hd_op *pack = hd_find_op(k->program.kernel->regions[0], HD_OP_PRUNE_PACK);
@@ -564,6 +581,8 @@ void hd_ck_run_instances(hd_ck_kernel *k) {
     return run_packs(k, &s, pack);
   if (copy)
     return run_copies(k, &s, copy);
+  if (hd_find_op(k->program.kernel->regions[0], HD_OP_COMBINE_GLOBAL))
+    return run_combines(k, &s);
   (k->program.streams ? run_parts : run_tiles)(k, &s, trips, tall);
   run_short(k, &s, trips, tall);
   run_batch(k, &s, tall);

@@ -181,6 +181,7 @@ static run_op *const run_ops[HD_N_OPS] = {
     [HD_OP_PARTIAL_ADD] = hd_ck_partial_add,
     [HD_OP_PRUNE_PACK] = hd_ck_prune_pack,
     [HD_OP_COPY_GLOBAL] = hd_ck_copy_global,
+    [HD_OP_COMBINE_GLOBAL] = hd_ck_combine,
     [HD_OP_BARRIER_INIT] = hd_ck_barrier_init,
     [HD_OP_BARRIER_EXPECT] = hd_ck_barrier_expect,
     [HD_OP_BARRIER_ARRIVE] = hd_ck_barrier_arrive,

@@ -61,6 +61,7 @@ enum { HD_CK_ONE_GROUP = 0, HD_CK_WILD = -1 };
 /* Values of an instance. -1: not decided by the launch. */
 typedef struct hd_ck_instance {
   int64_t m, n, k, ld;
+  int64_t t; /* columns of D, where columns are combined */
   int64_t g; /* products of a batch */
   bool shared; /* strides of a batch are 0, but for D's */
   int64_t routing; /* of groups: sizes of 0, 1, and about a tile, from the routing-th on; or */
@@ -461,7 +462,8 @@ uint64_t hd_ck_read_matrix(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *st
 void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* Room for what is stored of a D of x->m by x->n, to see that all of it is. */
 void hd_ck_store_begin(hd_ck_extents *x);
-/* --- check_copy_global.c, check_pack.c -------------------------------------------------------- */
+/* --- check_combine.c, check_copy_global.c, check_pack.c --------------------------------------- */
+void hd_ck_combine(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_copy_global(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_prune_pack(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* The ring of the barrier (an operand) must be the buffer's. False after a finding. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "Check/check_instances.h"
+#include "Support/activations.h"
 
 static void differ(hd_ck_kernel *k, const hd_op *op, const char *what, const char *got,
                    const char *expected) {
@@ -105,6 +106,23 @@ static void check_copy(hd_ck_kernel *k, const hd_op *op, const hd_op *buffer) {
            word_of(product, HD_ATTR_GATHER_B));
 }
 
+static bool is_grouped(const hd_ck_kernel *k) { return find_argument(k, HD_ARG_OFFSETS) != NULL; }
+
+/* Columns that are combined behind lie as rows of whole runs of 16 elements. */
+static void check_combined(hd_ck_kernel *k) {
+  enum { RUN = 16 };
+  const hd_op *product = k->program.product.op;
+  int64_t rows = hd_op_int(product, HD_ATTR_M, 0), ldd = hd_op_int(product, HD_ATTR_LDD, 0);
+  rows = hd_act_is_pair(hd_op_str(product, HD_ATTR_ACT)) ? rows / 2 : rows;
+  if (!hd_op_has(product, HD_ATTR_COMBINE_D))
+    return;
+  if (!is_grouped(k) || !hd_op_is(product, HD_ATTR_ORDER, "col_major") || !rows || ldd % RUN ||
+      ldd < rows || ldd >= rows + RUN)
+    hd_ck_static_find(k, "data", product, "groups, col_major, at a pitch of m in whole runs of 16",
+                      "columns to combine of %lld rows at a pitch of %lld", (long long)rows,
+                      (long long)ldd);
+}
+
 static bool multiplies(hd_op_kind kind) {
   return kind == HD_OP_MMA_SP || kind == HD_OP_MMA_SP_SCALED || kind == HD_OP_WGMMA_SS ||
          kind == HD_OP_WGMMA_RS || kind == HD_OP_TCGEN05_MMA_SP;
@@ -135,5 +153,6 @@ void hd_ck_check_product(hd_ck_kernel *k) {
   if (k->program.transposed != hd_op_is(product, HD_ATTR_B_ORDER, "mn_major"))
     differ(k, product, "B", k->program.transposed ? "mn_major" : "k_major",
            hd_op_str(product, HD_ATTR_B_ORDER));
+  check_combined(k);
   hd_walk(k->program.kernel->regions[0], check_op, k);
 }

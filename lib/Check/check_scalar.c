@@ -136,6 +136,8 @@ static int64_t argument(hd_ck_machine *m, const hd_op *op) {
     return m->at.k;
   case HD_ARG_G:
     return m->at.g;
+  case HD_ARG_T:
+    return m->at.t;
   default:
     if (hd_arg_is_batch_stride(arg))
       return stride(m, arg);

@@ -152,6 +152,13 @@ static void check_pitch(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step 
                (long long)ldd, (long long)shortest);
   else if (m->extents->ldd && ldd != m->extents->ldd)
     wrong_data(m, w, step, "D's pitch", ldd, m->extents->ldd);
+  const hd_op *product = m->program->product.op;
+  if (product && hd_op_has(product, HD_ATTR_COMBINE_D)) {
+    m->extents->workspace_op = step->op;
+    m->extents->workspace_end =
+        m->extents->n * ldd * heddle_elem_get(hd_op_elem(step->op, HD_ATTR_TYPE))->container_bits /
+        8;
+  }
 }
 
 /* Consecutive columns that a lane stores. */

@@ -6,6 +6,7 @@
 
 #include "Compile/bucket_kernels.h"
 #include "Compile/cache_key.h"
+#include "Compile/combine_kernel.h"
 #include "Compile/compile_front.h"
 #include "Compile/compiled.h"
 #include "Compile/copy_kernel.h"
@@ -59,8 +60,8 @@ heddle_status hd_compiled_finish(heddle_context *ctx, const char *ptxas, hd_mani
   return HEDDLE_OK;
 }
 
-/* One a kernel, in their order. Where some read a copy of B, the kernel that makes it comes last,
- * and has none. */
+/* One a kernel, in their order. Where some read a copy of B, or store columns that are combined,
+ * the kernel that does that comes last, and has none. */
 static heddle_status find_plans(heddle_context *ctx, const hd_problem *p, hd_module *module,
                                 const hd_plan *plans[HD_MAX_VARIANTS + 1]) {
   int32_t n = 0;
@@ -74,8 +75,10 @@ static heddle_status find_plans(heddle_context *ctx, const hd_problem *p, hd_mod
     plans[n++] = plan;
   }
   plans[n] = NULL;
-  if (copied && n == HD_MAX_VARIANTS)
+  if ((copied || p->combine) && n == HD_MAX_VARIANTS)
     return HD_BUG(ctx, "more kernels than variants");
+  if (p->combine)
+    return hd_combine_kernel_add(ctx, p, module);
   return copied ? hd_copy_kernel_add(ctx, p, module) : HEDDLE_OK;
 }
 

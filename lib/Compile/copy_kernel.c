@@ -73,14 +73,10 @@ static heddle_status check(heddle_context *ctx, const hd_module *module) {
   return status;
 }
 
-heddle_status hd_copy_kernel_add(heddle_context *ctx, const hd_problem *p, hd_module *module) {
-  hd_strbuf text = {0};
+heddle_status hd_serving_kernel_add(heddle_context *ctx, const char *text, hd_module *module) {
   hd_module *own = NULL;
-  print_kernel(&text, p);
-  heddle_status status = hd_parse_made(ctx, HD_NOWHERE, hd_strbuf_text(&text), &own);
-  hd_strbuf_free(&text);
-  HD_TRY(status);
-  status = check(ctx, own);
+  HD_TRY(hd_parse_made(ctx, HD_NOWHERE, text, &own));
+  heddle_status status = check(ctx, own);
   if (status == HEDDLE_OK) {
     hd_builder end = hd_builder_at_end(module, module->body);
     hd_value_map map = {0};
@@ -88,5 +84,13 @@ heddle_status hd_copy_kernel_add(heddle_context *ctx, const hd_problem *p, hd_mo
     hd_value_map_free(&map);
   }
   hd_module_free(own);
+  return status;
+}
+
+heddle_status hd_copy_kernel_add(heddle_context *ctx, const hd_problem *p, hd_module *module) {
+  hd_strbuf text = {0};
+  print_kernel(&text, p);
+  heddle_status status = hd_serving_kernel_add(ctx, hd_strbuf_text(&text), module);
+  hd_strbuf_free(&text);
   return status;
 }

@@ -12,6 +12,9 @@ enum { HD_COPY_PART = 2048 /* bytes that a warp copies at a time */ };
  * problem's B, by index where the problem has one. k is fixed. */
 heddle_status hd_copy_kernel_add(heddle_context *ctx, const hd_problem *problem,
                                  hd_module *module);
+/* Adds a kernel that is written as text of role level behind those of a module, checked by
+ * itself. */
+heddle_status hd_serving_kernel_add(heddle_context *ctx, const char *text, hd_module *module);
 /* Rows of the copy for each CTA of a grid that has one for all of them. */
 int32_t hd_copy_kernel_rows(const hd_problem *problem);
 

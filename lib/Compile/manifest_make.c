@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "Compile/combine_kernel.h"
 #include "Compile/copy_kernel.h"
 #include "Schedule/resources.h"
 
@@ -156,6 +157,18 @@ static void make_copy(const hd_problem *p, const hd_emit_kernel *emitted, hd_are
   make_params(emitted, v);
 }
 
+/* Runs behind those whose columns it combines; its tiles are columns of D. */
+static void make_combine(const hd_problem *p, const hd_emit_kernel *emitted, hd_arena *arena,
+                         hd_manifest *m) {
+  hd_variant *v = &m->variant[m->n_variants++];
+  *v = (hd_variant){.entry = hd_arena_strdup(arena, emitted->entry), .path = "combine",
+                    .n_threads = emitted->n_threads, .cluster = 1, .tile_cluster = 1,
+                    .shared_bytes = emitted->shared_bytes, .tile_m = 1,
+                    .tile_n = hd_combine_kernel_columns(p), .split_k = 1, .persistent = true,
+                    .runs_behind = true, .dependent_launch = true};
+  make_params(emitted, v);
+}
+
 static bool takes_workspace(const hd_schedule *s) {
   return s->split_k > hd_schedule_along_k(s) || s->stream_k;
 }
@@ -171,8 +184,8 @@ static heddle_status refuse_both(heddle_context *ctx, const hd_problem *p) {
 static heddle_status make_variants(heddle_context *ctx, const hd_problem *p,
                                    const hd_plan *const *plans, const hd_emit_result *emitted,
                                    hd_arena *arena, hd_manifest *m) {
-  bool shares = false, copies = !plans[emitted->n_kernels - 1];
-  int32_t n_plans = emitted->n_kernels - copies;
+  bool shares = false, served = !plans[emitted->n_kernels - 1], copies = served && !p->combine;
+  int32_t n_plans = emitted->n_kernels - served;
   m->family = plane_of(p, &plans[n_plans - 1]->s);
   for (; m->n_variants < n_plans; m->n_variants++) {
     const hd_plan *plan = plans[m->n_variants];
@@ -184,11 +197,14 @@ static heddle_status make_variants(heddle_context *ctx, const hd_problem *p,
                       hd_key_word(HD_KEY_FAMILY, plan->s.family), plane, m->family);
     make_variant(plan, &emitted->kernel[m->n_variants], arena, &m->variant[m->n_variants]);
     m->variant[m->n_variants].ahead = plan->s.b_path == HD_B_COPIED ? n_plans + 1 : 0;
+    m->variant[m->n_variants].behind = p->combine ? n_plans + 1 : 0;
     shares |= takes_workspace(&plan->s);
   }
   if (copies)
     make_copy(p, &emitted->kernel[n_plans], arena, m);
-  hd_manifest_args(p, shares || copies, m);
+  else if (served)
+    make_combine(p, &emitted->kernel[n_plans], arena, m);
+  hd_manifest_args(p, shares || served, m);
   return shares && copies ? refuse_both(ctx, p) : HEDDLE_OK;
 }
 
@@ -210,6 +226,7 @@ heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p,
                    .bias_along_n = p->bias_along_n,
                    .scale_a_one = p->scale_a.one,
                    .scale_b_one = p->scale_b.one,
+                   .slots = p->combine ? (int32_t)hd_combine_slots(p) : 0,
                    .scale_block = p->block,
                    .scale_tiles = hd_scales_in_tiles(p),
                    .act = hd_arena_strdup(arena, p->act),

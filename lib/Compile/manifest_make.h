@@ -11,8 +11,8 @@
 void hd_manifest_args(const hd_problem *problem, bool workspace, hd_manifest *manifest);
 
 /* problem: of the kernel that has no bucket. A variant for each entry point that was emitted;
- * plans: theirs, in the same order; NULL, as the last: that is the kernel that copies B. Strings
- * live in the arena. */
+ * plans: theirs, in the same order; NULL, as the last: the kernel that copies B, or combines
+ * columns. Strings live in the arena. */
 heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *problem,
                                const hd_plan *const *plans,
                                const hd_emit_result *emitted, hd_hash hash, hd_arena *arena,

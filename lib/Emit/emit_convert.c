@@ -100,6 +100,33 @@ LLVMValueRef hd_emit_from_bits(hd_emitter *e, heddle_elem elem, LLVMValueRef bit
   return integer ? v : to_float(e, v);
 }
 
+/* Two floats of 8 bits become two of 16 by one instruction. */
+static void widen_pair(hd_emitter *e, heddle_elem elem, LLVMValueRef bits, LLVMValueRef out[2]) {
+  const char *name = elem == HEDDLE_E4M3 ? "llvm.nvvm.e4m3x2.to.f16x2.rn"
+                                         : "llvm.nvvm.e5m2x2.to.f16x2.rn";
+  LLVMValueRef both = hd_emit_bitcast(e, hd_emit_intrinsic(e, name, &bits, 1), e->i32);
+  for (int j = 0; j < 2; j++) {
+    LLVMValueRef one = hd_emit_unpack(e, HEDDLE_F16, (hd_pair){{both}, 1}, j);
+    out[j] = hd_emit_from_bits(e, HEDDLE_F16, one, false);
+  }
+}
+
+void hd_emit_word_elements(hd_emitter *e, heddle_elem elem, LLVMValueRef word, bool integer,
+                           LLVMValueRef *out) {
+  unsigned bits = heddle_elem_get(elem)->container_bits;
+  bool narrow = elem == HEDDLE_E4M3 || elem == HEDDLE_E5M2;
+  for (unsigned i = 0; i < 32 / bits; i++) {
+    LLVMValueRef shift = hd_emit_i32(e, i * bits);
+    LLVMValueRef low = i ? LLVMBuildLShr(e->b, word, shift, "") : word;
+    LLVMTypeRef type = bits == 32 ? e->i32 : bits == 16 || narrow ? e->i16 : e->i8;
+    LLVMValueRef own = bits == 32 ? low : LLVMBuildTrunc(e->b, low, type, "");
+    if (!narrow)
+      out[i] = hd_emit_from_bits(e, elem, own, integer);
+    else if (i % 2 == 0)
+      widen_pair(e, elem, own, &out[i]);
+  }
+}
+
 void hd_emit_accumulators(hd_emitter *e, heddle_elem elem, LLVMValueRef const *regs, int32_t n_regs,
                           LLVMValueRef *out) {
   for (int32_t i = 0; i < n_regs; i++) {

@@ -102,6 +102,7 @@ static const struct lowering {
     [HD_OP_LAST_ARRIVER] = {hd_emit_op_last_arriver, 70},
     [HD_OP_PRUNE_PACK] = {hd_emit_op_prune_pack, 0},
     [HD_OP_COPY_GLOBAL] = {hd_emit_op_copy_global, 0},
+    [HD_OP_COMBINE_GLOBAL] = {hd_emit_op_combine_global, 0},
     [HD_OP_BARRIER_INIT] = {hd_emit_op_barrier_init, 90},
     [HD_OP_FENCE_BARRIER_INIT] = {hd_emit_op_plain_sync, 90},
     [HD_OP_BARRIER_EXPECT] = {hd_emit_op_barrier_expect, 90},

@@ -205,7 +205,7 @@ hd_emit_fn hd_emit_op_store_tile, hd_emit_op_stage_tile, hd_emit_op_copy_out;
 hd_emit_fn hd_emit_op_partial_store, hd_emit_op_partial_sum, hd_emit_op_last_arriver;
 hd_emit_fn hd_emit_op_partial_send, hd_emit_op_partial_add;
 hd_emit_fn hd_emit_op_prune_pack;
-hd_emit_fn hd_emit_op_copy_global;
+hd_emit_fn hd_emit_op_copy_global, hd_emit_op_combine_global;
 hd_emit_fn hd_emit_op_barrier_init, hd_emit_op_barrier_expect, hd_emit_op_barrier_arrive,
     hd_emit_op_barrier_wait, hd_emit_op_plain_sync, hd_emit_op_role_sync, hd_emit_op_cluster_sync,
     hd_emit_op_cp_async_wait, hd_emit_op_bulk_wait, hd_emit_op_wgmma_fence, hd_emit_op_wgmma_wait;

@@ -88,6 +88,9 @@ hd_pair hd_emit_pack(hd_emitter *e, heddle_elem elem, LLVMValueRef x, LLVMValueR
 LLVMValueRef hd_emit_unpack(hd_emitter *e, heddle_elem elem, hd_pair pair, int j);
 /* Bits as loaded (i8, i16, i32) to f32, or (integer) to i32. */
 LLVMValueRef hd_emit_from_bits(hd_emitter *e, heddle_elem elem, LLVMValueRef bits, bool integer);
+/* The elements of a word of memory (1, 2 or 4 of them), of any type of D, likewise. */
+void hd_emit_word_elements(hd_emitter *e, heddle_elem elem, LLVMValueRef word, bool integer,
+                           LLVMValueRef *out);
 /* An accumulator register as its elements, one or two, in f32 or i32. */
 void hd_emit_accumulators(hd_emitter *e, heddle_elem elem, LLVMValueRef const *regs, int32_t n_regs,
                           LLVMValueRef *out);

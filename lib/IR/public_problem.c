@@ -29,6 +29,7 @@ struct heddle_problem {
   size no_size; /* of what is none */
   dense a, b, c, d;
   bool has_acc, has_bias, alpha, beta, dependent, weights_ready, groups, gather, scatter;
+  int32_t slots; /* of combine_d; 0: there is none */
   heddle_elem acc, bias;
   heddle_dim bias_along;
   heddle_scale scale_a, scale_b;
@@ -166,6 +167,8 @@ void heddle_problem_set_indices(heddle_problem *problem, bool gather_b, bool sca
   problem->scatter = scatter_d;
 }
 
+void heddle_problem_set_combine(heddle_problem *problem, int32_t slots) { problem->slots = slots; }
+
 void heddle_problem_set_stride(heddle_problem *problem, heddle_operand operand, int64_t stride) {
   problem->no_operand |= (unsigned)operand > HEDDLE_OPERAND_SCALE_B;
   if ((unsigned)operand > HEDDLE_OPERAND_SCALE_B)
@@ -196,6 +199,7 @@ static heddle_status check_complete(heddle_context *ctx, const heddle_problem *p
                 {p->size[HEDDLE_DIM_N].given, "size n"},
                 {p->size[HEDDLE_DIM_K].given, "size k"},
                 {p->size[HEDDLE_DIM_T].given || !p->gather, "size t of gather_b"},
+                {p->size[HEDDLE_DIM_T].given || !p->slots, "size t of combine_d"},
                 {p->a.given, "type of A"},
                 {p->b.given, "type of B"},
                 {p->d.given, "type of D"}};
@@ -282,7 +286,7 @@ static void build_sizes(building *g) {
   static const char *const names[] = {"m", "n", "k", "g", "t"};
   for (size_t i = 0; i < HD_COUNT(names); i++) {
     const size *s = &g->p->size[i];
-    if (!s->given) /* g: no batch; t: no gather_b */
+    if (!s->given) /* g: no batch; t: no index */
       continue;
     hd_op *op = hd_build_op(&g->b, HD_OP_SIZE, HD_I32, 0);
     hd_op_set_str(g->m, op, HD_ATTR_DIM, names[i]);
@@ -402,11 +406,12 @@ static void build_store(building *g, hd_value *y) {
 }
 
 /* length NULL: of the offsets. */
-static void build_index(building *g, const char *operand, hd_value *length) {
+static hd_op *build_index(building *g, const char *operand, hd_value *length) {
   hd_op *op = hd_build_op(&g->b, HD_OP_VECTOR, hd_type_matrix(HEDDLE_S32), length != NULL, length);
   hd_op_set_elem(g->m, op, HD_ATTR_TYPE, HEDDLE_S32);
   hd_op_set_str(g->m, op, HD_ATTR_OPERAND, operand);
   named(op, operand);
+  return op;
 }
 
 static void build_all(building *g) {
@@ -430,6 +435,9 @@ static void build_all(building *g) {
     build_index(g, "gather_b", g->size[HEDDLE_DIM_N]);
   if (p->scatter)
     build_index(g, "scatter_d", g->size[HEDDLE_DIM_N]);
+  if (p->slots)
+    hd_op_set_int(g->m, build_index(g, "combine_d", g->size[HEDDLE_DIM_T]), HD_ATTR_SLOTS,
+                  p->slots);
   hd_value *scale_a = build_block_scale(g, 0), *scale_b = build_block_scale(g, 1);
   hd_op *matmul = hd_build_op(&g->b, HD_OP_MATMUL, hd_type_matrix(acc), 4, a, b, scale_a, scale_b);
   hd_op_set_elem(g->m, matmul, HD_ATTR_ACC, acc);

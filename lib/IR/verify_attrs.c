@@ -5,6 +5,7 @@
 #include "IR/lexer.h"
 #include "IR/verify.h"
 #include "Support/activations.h"
+#include "Support/batch.h"
 
 /* Legal words. An op's own row stands before the row of all ops (HD_N_OPS). */
 static const struct word_rule {
@@ -15,7 +16,7 @@ static const struct word_rule {
     {HD_ATTR_DIM, HD_N_OPS, "m n k g t"},
     {HD_ATTR_BUCKET, HD_N_OPS, "m n k"},
     {HD_ATTR_OPERAND, HD_OP_DENSE, "b c"},
-    {HD_ATTR_OPERAND, HD_OP_VECTOR, "bias scale_a scale_b offsets gather_b scatter_d"},
+    {HD_ATTR_OPERAND, HD_OP_VECTOR, "bias scale_a scale_b offsets gather_b scatter_d combine_d"},
     {HD_ATTR_OPERAND, HD_OP_BLOCK_SCALE, "a b"},
     {HD_ATTR_OPERAND, HD_OP_LOAD_SCALE, "scale_a scale_b"},
     {HD_ATTR_ORDER, HD_OP_DENSE, "k_major mn_major row_major col_major"},
@@ -57,6 +58,7 @@ static const struct range_rule {
     {HD_ATTR_LD, 1, INT64_C(1) << 40, 1},
     {HD_ATTR_G_STRIDE, 0, INT64_C(1) << 40, 1},
     {HD_ATTR_STAGES, 1, 64, 1},
+    {HD_ATTR_SLOTS, 1, HD_COMBINE_MOST, 1},
     {HD_ATTR_GROUP, 1, INT32_MAX, 1},
     {HD_ATTR_SPLIT_K, 1, 1024, 1},
     {HD_ATTR_CLUSTER_LAUNCH, 1, 16, 1},

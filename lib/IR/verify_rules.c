@@ -147,8 +147,13 @@ static void check_vector(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.vector",
                    "offsets of groups with a length, or of another type than s32; nearest: vector "
                    "{type = s32, operand = offsets}");
-  bool index = hd_op_is(op, HD_ATTR_OPERAND, "gather_b") ||
+  bool combine = hd_op_is(op, HD_ATTR_OPERAND, "combine_d");
+  bool index = combine || hd_op_is(op, HD_ATTR_OPERAND, "gather_b") ||
                hd_op_is(op, HD_ATTR_OPERAND, "scatter_d");
+  if (combine != hd_op_has(op, HD_ATTR_SLOTS))
+    hd_verify_fail(v, op, "ir.vector",
+                   "%s; nearest: vector %%t {type = s32, operand = combine_d, slots = 2}",
+                   combine ? "combine_d without slots" : "slots of another vector than combine_d");
   if (index && (!op->n_operands || hd_op_elem(op, HD_ATTR_TYPE) != HEDDLE_S32))
     hd_verify_fail(v, op, "ir.vector",
                    "%s without a length, or of another type than s32; nearest: vector %%n "

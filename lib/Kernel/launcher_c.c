@@ -54,6 +54,10 @@ static const char of_product[] = "hd_ceil_div(v->n, variant->tile_n)";
 static const char of_groups[] =
     "(hd_ceil_div(v->n, variant->tile_n) + (v->g < v->n ? v->g : v->n) - 1)";
 
+static const char of_combined[] =
+    "(variant->runs_behind ? hd_ceil_div(v->t > 0 ? v->t : 1, variant->tile_n) :\n"
+    "                   hd_ceil_div(v->n, variant->tile_n) + (v->g < v->n ? v->g : v->n) - 1)";
+
 /* Those of the functions' declarations: what is passed, and the values made of it. */
 static void add_declared(hd_strbuf *out, const char *text, const launcher *l) {
   const hd_manifest *m = l->shared;
@@ -73,7 +77,7 @@ static void add_declared(hd_strbuf *out, const char *text, const launcher *l) {
                           {"all_values", hd_strbuf_text(&all_values)},
                           {"of_batch", is_batch && !is_grouped ? " / (v->g > 1 ? v->g : 1)" : ""},
                           {"times_batch", is_batch && !is_grouped ? " * v->g" : ""},
-                          {"columns", is_grouped ? of_groups : of_product},
+                          {"columns", m->slots ? of_combined : is_grouped ? of_groups : of_product},
                           {"no_batch", is_batch ? " || v.g == 0" : ""}};
   add_filled(out, text, m->name, list, HD_COUNT(list));
   hd_strbuf_free(&numbers);
@@ -186,6 +190,11 @@ static void add_problem(hd_strbuf *out, const launcher *l) {
     hd_strbuf_add(out, " * gather_b: column j of b is its column gather_b[j], of t\n");
   if (hd_manifest_arg(m, HD_ARG_SCATTER_D))
     hd_strbuf_add(out, " * scatter_d: column j of d is its column scatter_d[j]\n");
+  if (hd_manifest_arg(m, HD_ARG_COMBINE_D))
+    hd_strbuf_printf(out,
+                     " * combine_d: column i of d, of t, is the sum of the products' columns\n"
+                     " * combine_d[%d * i + s], s = 0 to %d, in this order\n",
+                     m->slots, m->slots - 1);
   hd_strbuf_add(out, " *\n");
   hd_strbuf_add(out, " * Sizes and strides are in elements; pointers are device addresses. */\n");
 }
@@ -206,10 +215,12 @@ static void add_variant_table(hd_strbuf *out, const launcher *l) {
   for (int32_t p = 0, first = 0; p < l->n_parts; first += l->parts[p++].manifest->n_variants)
     for (int32_t i = 0; i < l->parts[p].manifest->n_variants; i++) {
       const hd_variant *v = &l->parts[p].manifest->variant[i];
-      hd_strbuf_printf(out, "    {\"%s\", %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n",
+      hd_strbuf_printf(out, "    {\"%s\", %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, "
+                       "%d, %d},\n",
                        v->entry, v->n_threads, v->shared_bytes, v->cluster, v->tile_cluster,
                        v->tile_m, v->tile_n, v->split_k, v->persistent, v->stream_granule,
-                       v->dependent_launch, v->ahead ? first + v->ahead : 0, v->runs_ahead);
+                       v->dependent_launch, v->ahead ? first + v->ahead : 0, v->runs_ahead,
+                       v->behind ? first + v->behind : 0, v->runs_behind);
     }
   hd_strbuf_add(out, "};\n\n");
 }
@@ -263,7 +274,7 @@ static void add_dispatch(hd_strbuf *out, const launcher *l) {
   for (int32_t p = 0; p < l->n_parts; p++) {
     hd_strbuf_printf(out, "  case %d:\n", p);
     for (int32_t i = 0; i < l->parts[p].manifest->n_variants; i++, variant++)
-      if (!l->parts[p].manifest->variant[i].runs_ahead)
+      if (!hd_variant_serves(&l->parts[p].manifest->variant[i]))
         hd_strbuf_printf(out, "    if (hd_fits_%d(v))\n      return %d;\n", variant, variant);
     hd_strbuf_add(out, "    break;\n");
   }

@@ -238,7 +238,7 @@ static void add_launch(hd_strbuf *out, const char *name, const hd_variant *varia
 }
 
 void hd_launcher_variant(hd_strbuf *out, const char *name, const hd_variant *variant, int index) {
-  if (!variant->runs_ahead)
+  if (!hd_variant_serves(variant))
     add_fits(out, variant, index);
   add_workspace(out, variant, index);
   add_launch(out, name, variant, index);

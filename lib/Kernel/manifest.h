@@ -16,7 +16,7 @@
 #include "heddle/types.h"
 
 enum {
-  HD_MANIFEST_VERSION = 8,
+  HD_MANIFEST_VERSION = 9,
   HD_MAX_ARGS = 32,
   HD_MAX_PARAMS = 40,
   HD_MAX_TMAPS = 4,
@@ -118,6 +118,9 @@ typedef struct hd_variant {
    * the launch needs the workspace of both. */
   int32_t ahead;
   bool runs_ahead;
+  /* The same after this one: it combines columns (combine_d), its tiles are columns of D, t. */
+  int32_t behind;
+  bool runs_behind;
   bool dependent_launch; /* is launched with programmatic stream serialization */
   bool weights_ready;    /* reads A, its block scales before its predecessor in the stream ended */
   int32_t n_params, n_tmaps, n_requirements;
@@ -141,6 +144,7 @@ typedef struct hd_manifest {
   bool c_col_major;
   bool bias_along_n;  /* false: bias[M]; true: bias[N] */
   bool scale_a_one, scale_b_one; /* false: scale_a[M], scale_b[N]; true: one value */
+  int32_t slots;       /* of combine_d: indices of a column of D; 0: there is none */
   int32_t scale_block; /* elements of k for each of block_scale_a, block_scale_b; 0: none */
   bool scale_tiles;    /* they are stored in tiles of 128 rows; false: k-blocks, at a pitch */
   const char *act;    /* "none", "relu", "swiglu", … or "user" */
@@ -180,8 +184,8 @@ int32_t hd_tmap_data_type(heddle_elem elem);
 /* What a launch will do. grid_x 0 (M, N or G is 0): nothing, the launch is done at once. */
 typedef struct hd_launch_plan {
   const hd_variant *variant; /* borrowed from the manifest */
-  const hd_variant *ahead;   /* launched before it, ahead_grid CTAs; NULL: none */
-  uint32_t ahead_grid;
+  const hd_variant *ahead, *behind; /* launched before it, after it, of so many CTAs; NULL: none */
+  uint32_t ahead_grid, behind_grid;
   uint32_t grid_x, n_tiles;
   uint64_t workspace_bytes;
   hd_tmap tmap[HD_MAX_TMAPS]; /* variant->n_tmaps of them are set, none when grid_x is 0 */
@@ -190,6 +194,16 @@ typedef struct hd_launch_plan {
 /* Refuses a size or stride that no launch takes; a stride's least is of the sizes in values. */
 heddle_status hd_manifest_check_number(heddle_context *ctx, const hd_arg *arg,
                                        const hd_values *values);
+
+/* It serves another variant, and is never launched for itself. */
+static inline bool hd_variant_serves(const hd_variant *variant) {
+  return variant->runs_ahead || variant->runs_behind;
+}
+
+/* Columns of D of products of n columns. */
+static inline int64_t hd_manifest_d_columns(const hd_manifest *manifest, int64_t n, int64_t t) {
+  return manifest->slots ? t : n;
+}
 
 /* Rows of D of so many rows of A. */
 static inline int64_t hd_manifest_d_rows(const hd_manifest *manifest, int64_t m) {

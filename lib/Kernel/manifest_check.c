@@ -132,6 +132,25 @@ static heddle_status check_scales(heddle_context *ctx, const hd_manifest *manife
   return HEDDLE_OK;
 }
 
+/* Its columns are added up behind each launch. */
+static heddle_status check_combine(heddle_context *ctx, const hd_manifest *manifest) {
+  bool combines = hd_manifest_arg(manifest, HD_ARG_COMBINE_D) != NULL, all = true;
+  for (int i = 0; i < manifest->n_variants; i++)
+    all = all && (hd_variant_serves(&manifest->variant[i]) ||
+                  (manifest->variant[i].behind > 0) == combines);
+  bool right = !combines || (manifest->d_col_major && !hd_manifest_arg(manifest, HD_ARG_C) &&
+                             !hd_manifest_arg(manifest, HD_ARG_SCATTER_D));
+  if (all && right && combines == (manifest->slots > 0))
+    return HEDDLE_OK;
+  return refuse(ctx, "manifest.combine",
+                "argument combine_d: got %s, slots %d, %s; legal: slots of 1 or more, a col_major "
+                "D without c and scatter_d, and for each variant one behind it; or nothing of it",
+                combines ? "one" : "none", manifest->slots,
+                !right  ? "a row_major D, c or scatter_d"
+                : !all  ? "a variant with, or without, one behind it"
+                        : "and all else as it belongs");
+}
+
 static heddle_status check_groups(heddle_context *ctx, const hd_manifest *manifest) {
   static const hd_arg_kind strides[] = {HD_ARG_STRIDE_B, HD_ARG_STRIDE_C, HD_ARG_STRIDE_D,
                                         HD_ARG_STRIDE_SCALE_B};
@@ -142,9 +161,13 @@ static heddle_status check_groups(heddle_context *ctx, const hd_manifest *manife
   if (!hd_manifest_arg(manifest, HD_ARG_G) || !hd_manifest_arg(manifest, HD_ARG_STRIDE_A))
     return refuse(ctx, "manifest.groups",
                   "argument offsets: got one without g or stride_a; legal: all three");
-  if (!hd_manifest_arg(manifest, HD_ARG_GATHER_B) != !hd_manifest_arg(manifest, HD_ARG_T))
+  bool of_t = hd_manifest_arg(manifest, HD_ARG_GATHER_B) ||
+              hd_manifest_arg(manifest, HD_ARG_COMBINE_D);
+  if (of_t != (hd_manifest_arg(manifest, HD_ARG_T) != NULL))
     return refuse(ctx, "manifest.groups",
-                  "argument gather_b or t: got one of them; legal: both, or neither");
+                  "argument t: got %s gather_b and combine_d; legal: with one of them, or both",
+                  of_t ? "none beside" : "one without");
+  HD_TRY(check_combine(ctx, manifest));
   if (hd_manifest_arg(manifest, HD_ARG_SCATTER_D) &&
       (!manifest->d_col_major || hd_manifest_arg(manifest, HD_ARG_C)))
     return refuse(ctx, "manifest.groups",
@@ -166,7 +189,8 @@ static heddle_status check_batch(heddle_context *ctx, const hd_manifest *manifes
   bool is_batch = hd_manifest_arg(manifest, HD_ARG_G) != NULL;
   if (hd_manifest_is_grouped(manifest))
     return check_groups(ctx, manifest);
-  static const hd_arg_kind of_groups[] = {HD_ARG_GATHER_B, HD_ARG_SCATTER_D, HD_ARG_T};
+  static const hd_arg_kind of_groups[] = {HD_ARG_GATHER_B, HD_ARG_SCATTER_D, HD_ARG_COMBINE_D,
+                                          HD_ARG_T};
   for (size_t i = 0; i < HD_COUNT(of_groups); i++)
     if (hd_manifest_arg(manifest, of_groups[i]))
       return refuse(ctx, "manifest.groups", "argument %s: got one without offsets; legal: both",
@@ -236,21 +260,25 @@ static heddle_status check_cluster(heddle_context *ctx, const hd_variant *v) {
                 v->cluster);
 }
 
-/* One is launched before another, never a chain; it takes no tensor maps, and shares no tile. */
-static heddle_status check_ahead(heddle_context *ctx, const hd_manifest *manifest,
-                                 const hd_variant *v) {
-  bool is_there = v->ahead <= manifest->n_variants &&
-                  (v->ahead == 0 || manifest->variant[v->ahead - 1].runs_ahead);
-  bool is_plain = !v->runs_ahead || (v->ahead == 0 && v->n_tmaps == 0 && v->cluster == 1 &&
-                                     v->split_k == 1 && !v->stream_granule);
-  if (is_there && is_plain)
+/* One is launched before another or after it, never a chain; it takes no tensor maps, and shares no
+ * tile. */
+static heddle_status check_served(heddle_context *ctx, const hd_manifest *manifest,
+                                  const hd_variant *v) {
+  int32_t n = manifest->n_variants;
+  bool before = v->ahead <= n && (v->ahead == 0 || manifest->variant[v->ahead - 1].runs_ahead);
+  bool after = v->behind <= n && (v->behind == 0 || manifest->variant[v->behind - 1].runs_behind);
+  bool is_plain = !hd_variant_serves(v) ||
+                  (v->ahead == 0 && v->behind == 0 && v->n_tmaps == 0 && v->cluster == 1 &&
+                   v->split_k == 1 && !v->stream_granule && v->runs_ahead != v->runs_behind);
+  if (before && after && is_plain)
     return HEDDLE_OK;
   return refuse(ctx, "manifest.ahead",
-                "entry %s: ahead %d, runs_ahead %d, %d tensor maps, cluster %d, split_k %d, "
-                "stream_granule %d; legal: ahead 0 or a variant that runs_ahead, which has itself "
-                "0, none, 1, 1 and 0",
-                v->entry, v->ahead, v->runs_ahead, v->n_tmaps, v->cluster, v->split_k,
-                v->stream_granule);
+                "entry %s: ahead %d, behind %d, runs_ahead %d, runs_behind %d, %d tensor maps, "
+                "cluster %d, split_k %d, stream_granule %d; legal: ahead 0 or a variant that "
+                "runs_ahead, behind 0 or one that runs_behind, which has itself 0, 0, one of both, "
+                "none, 1, 1 and 0",
+                v->entry, v->ahead, v->behind, v->runs_ahead, v->runs_behind, v->n_tmaps,
+                v->cluster, v->split_k, v->stream_granule);
 }
 
 static heddle_status check_variant(heddle_context *ctx, const hd_manifest *manifest,
@@ -259,7 +287,7 @@ static heddle_status check_variant(heddle_context *ctx, const hd_manifest *manif
   HD_TRY(check_word(ctx, "variant.path", variant->path));
   HD_TRY(check_cluster(ctx, variant));
   HD_TRY(check_params(ctx, manifest, variant));
-  HD_TRY(check_ahead(ctx, manifest, variant));
+  HD_TRY(check_served(ctx, manifest, variant));
   for (int i = 0; i < variant->n_tmaps; i++)
     HD_TRY(check_tmap(ctx, manifest, &variant->tmap[i]));
   for (int i = 0; i < variant->n_requirements; i++) {

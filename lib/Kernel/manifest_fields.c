@@ -1,4 +1,5 @@
 #include "Kernel/manifest_fields.h"
+#include "Support/batch.h"
 
 static const char *elem_name(int number) {
   const heddle_elem_info *info = heddle_elem_get((heddle_elem)number);
@@ -103,6 +104,8 @@ static const hd_field variant_fields[] = {
     I32(hd_variant, stream_granule, 0, 4096),
     I32(hd_variant, ahead, 0, HD_MAX_VARIANTS),
     BOOL(hd_variant, runs_ahead),
+    I32(hd_variant, behind, 0, HD_MAX_VARIANTS),
+    BOOL(hd_variant, runs_behind),
     BOOL(hd_variant, dependent_launch),
     BOOL(hd_variant, weights_ready),
     LIST(hd_variant, param, n_params, param_fields),
@@ -128,6 +131,7 @@ const hd_field hd_manifest_fields[] = {
     BOOL(hd_manifest, bias_along_n),
     BOOL(hd_manifest, scale_a_one),
     BOOL(hd_manifest, scale_b_one),
+    I32(hd_manifest, slots, 0, HD_COMBINE_MOST),
     I32(hd_manifest, scale_block, 0, 1024),
     BOOL(hd_manifest, scale_tiles),
     TEXT(hd_manifest, act),

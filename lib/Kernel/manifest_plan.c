@@ -164,7 +164,7 @@ static heddle_status pick_variant(heddle_context *ctx, const hd_manifest *manife
                                   const hd_values *values, const hd_variant **variant) {
   const hd_requirement *missing = NULL;
   for (int i = first_of_bucket(manifest, values); i < manifest->n_variants; i++) {
-    if (manifest->variant[i].runs_ahead)
+    if (hd_variant_serves(&manifest->variant[i]))
       continue;
     missing = unmet(&manifest->variant[i], values);
     if (!missing) {
@@ -191,6 +191,9 @@ static uint64_t ceil_div(uint64_t x, int32_t by) {
 static uint64_t tile_columns(const hd_variant *variant, const hd_values *values,
                              bool is_grouped) {
   uint64_t n = values->v[HD_ARG_N], g = values->v[HD_ARG_G], whole = ceil_div(n, variant->tile_n);
+  uint64_t t = values->v[HD_ARG_T];
+  if (variant->runs_behind) /* a grid is never empty */
+    return t > 0 ? ceil_div(t, variant->tile_n) : 1;
   return is_grouped ? whole + (g < n ? g : n) - 1 : whole;
 }
 
@@ -198,7 +201,7 @@ static heddle_status count_tiles(heddle_context *ctx, const hd_variant *variant,
                                  const hd_values *values, bool is_grouped, uint32_t *n_tiles) {
   int32_t cluster = variant->tile_cluster;
   uint64_t rows =
-      variant->runs_ahead ? 1 : ceil_div(values->v[HD_ARG_M], variant->tile_m * cluster);
+      hd_variant_serves(variant) ? 1 : ceil_div(values->v[HD_ARG_M], variant->tile_m * cluster);
   uint64_t tiles =
       rows * (uint64_t)cluster * tile_columns(variant, values, is_grouped);
   uint64_t most = (uint64_t)(INT32_MAX - variant->cluster) / (uint64_t)variant->split_k;
@@ -308,18 +311,19 @@ static heddle_status fill_tmap(heddle_context *ctx, const hd_tmap_recipe *recipe
   return HEDDLE_OK;
 }
 
-/* What is launched before it, and the workspace of both. */
-static heddle_status plan_ahead(heddle_context *ctx, const hd_manifest *manifest,
-                                const hd_values *values, const uint32_t *max_resident,
-                                hd_launch_plan *plan) {
+/* What is launched before it or after it, and the workspace of both. */
+static heddle_status plan_serving(heddle_context *ctx, const hd_manifest *manifest,
+                                  const hd_values *values, const uint32_t *max_resident,
+                                  int32_t index, const hd_variant **serving, uint32_t *grid,
+                                  hd_launch_plan *plan) {
   geometry g;
   uint64_t n_bytes;
-  int32_t index = plan->variant->ahead - 1;
-  plan->ahead = &manifest->variant[index];
-  HD_TRY(find_geometry(ctx, manifest, plan->ahead, values, max_resident ? max_resident[index] : 0,
+  const hd_variant *variant = &manifest->variant[index];
+  HD_TRY(find_geometry(ctx, manifest, variant, values, max_resident ? max_resident[index] : 0,
                        &g));
-  HD_TRY(workspace_of(ctx, plan->ahead, values, g.n_slots, &n_bytes));
-  plan->ahead_grid = g.grid;
+  HD_TRY(workspace_of(ctx, variant, values, g.n_slots, &n_bytes));
+  *serving = variant;
+  *grid = g.grid;
   plan->workspace_bytes = n_bytes > plan->workspace_bytes ? n_bytes : plan->workspace_bytes;
   return HEDDLE_OK;
 }
@@ -335,7 +339,11 @@ static heddle_status plan_grid(heddle_context *ctx, const hd_manifest *manifest,
   HD_TRY(find_geometry(ctx, manifest, plan->variant, values, resident, &g));
   HD_TRY(workspace_of(ctx, plan->variant, values, g.n_slots, &plan->workspace_bytes));
   if (plan->variant->ahead)
-    HD_TRY(plan_ahead(ctx, manifest, values, max_resident, plan));
+    HD_TRY(plan_serving(ctx, manifest, values, max_resident, plan->variant->ahead - 1,
+                        &plan->ahead, &plan->ahead_grid, plan));
+  if (plan->variant->behind)
+    HD_TRY(plan_serving(ctx, manifest, values, max_resident, plan->variant->behind - 1,
+                        &plan->behind, &plan->behind_grid, plan));
   HD_TRY(check_pointers(ctx, manifest, values, plan->workspace_bytes));
   plan->n_tiles = g.n_tiles;
   plan->grid_x = g.grid;
@@ -347,8 +355,8 @@ heddle_status hd_manifest_plan(heddle_context *ctx, const hd_manifest *manifest,
                                const uint32_t *max_resident, hd_launch_plan *plan) {
   hd_launch_plan made;
   made.variant = &manifest->variant[0];
-  made.ahead = NULL;
-  made.ahead_grid = 0;
+  made.ahead = made.behind = NULL;
+  made.ahead_grid = made.behind_grid = 0;
   made.grid_x = made.n_tiles = 0;
   made.workspace_bytes = 0;
   fill_fixed(manifest, values);
@@ -363,6 +371,8 @@ heddle_status hd_manifest_plan(heddle_context *ctx, const hd_manifest *manifest,
   plan->variant = made.variant;
   plan->ahead = made.ahead;
   plan->ahead_grid = made.ahead_grid;
+  plan->behind = made.behind;
+  plan->behind_grid = made.behind_grid;
   plan->grid_x = made.grid_x;
   plan->n_tiles = made.n_tiles;
   plan->workspace_bytes = made.workspace_bytes;

@@ -27,6 +27,8 @@ static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_op *kernel, h
     st->p.gather = NULL;
     st->p.t = (hd_size){0};
   }
+  if (st->p.combine) /* the products go to the workspace, at a pitch of its own */
+    st->p.d.ld = hd_combine_pitch(&st->p);
   st->steps = st->s.tile_k / st->row->k;
   st->prefetch = hd_op_has(kernel, HD_ATTR_WEIGHTS_READY) && !hd_schedule_is_mma(&st->s);
   st->cluster = st->s.cluster;

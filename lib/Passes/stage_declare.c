@@ -36,9 +36,14 @@ static bool is_needed(const hd_stage *st, hd_arg_kind arg) {
   case HD_ARG_D:
   case HD_ARG_LDD:
   case HD_ARG_STRIDE_D:
-    return !st->variant->staged && hd_problem_takes(&st->p, arg);
+    return !st->variant->staged && hd_problem_takes(&st->p, arg) &&
+           (arg != HD_ARG_D || !st->p.combine);
+  case HD_ARG_T:
+    return st->p.gather != NULL;
+  case HD_ARG_COMBINE_D: /* NAME_combine reads it */
+    return false;
   case HD_ARG_WORKSPACE:
-    return st->s.split_k > st->along_k || st->s.stream_k;
+    return st->s.split_k > st->along_k || st->s.stream_k || st->p.combine;
   default:
     return hd_problem_takes(&st->p, arg);
   }
@@ -121,12 +126,15 @@ static hd_value *declare_tmap(hd_stage *st, hd_arg_kind arg, heddle_elem elem, i
   return op->results[0];
 }
 
-/* Slots for each tile of a cluster, idle ones counted; with stream_k for each of its parts. */
+/* Slots for each tile of a cluster, idle ones counted; with stream_k for each of its parts. Where
+ * columns are combined behind, the tiles of D themselves. */
 static void set_workspace(hd_stage *st, hd_op *op) {
   int64_t tile[] = {(int64_t)st->s.tile_m * st->cluster, st->s.tile_n};
   hd_op_set_ints(st->module, op, HD_ATTR_TILE, tile, 2);
+  int64_t columns = tile[0] * tile[1] / hd_rows_of_d(&st->p) *
+                    heddle_elem_get(st->p.d.elem)->container_bits / 8;
   hd_op_set_int(st->module, op, HD_ATTR_BYTES,
-                st->cluster * st->s.split_k * hd_stage_slot_bytes(st));
+                st->p.combine ? columns : st->cluster * st->s.split_k * hd_stage_slot_bytes(st));
   if (st->s.stream_k)
     hd_op_set_flag(st->module, op, HD_ATTR_STREAM_K);
 }
@@ -140,8 +148,9 @@ static hd_value *declare_arg(hd_stage *st, hd_arg_kind arg) {
   int64_t value = fixed_value(&st->p, arg);
   if (value)
     return type.kind == HD_TYPE_I32 ? hd_i32(&st->b, value) : hd_i64(&st->b, value);
+  bool products = arg == HD_ARG_WORKSPACE && st->p.combine;
   if (type.kind == HD_TYPE_PTR)
-    type = hd_type_ptr(hd_problem_pointee(&st->p, arg));
+    type = hd_type_ptr(products ? st->p.d.elem : hd_problem_pointee(&st->p, arg));
   hd_op *op = hd_build_op(&st->b, HD_OP_ARG, type, 0);
   hd_op_set_arg(st->module, op, arg);
   if (type.kind == HD_TYPE_PTR)
@@ -173,6 +182,8 @@ static void declare_args(hd_stage *st) {
       if (arg == HD_ARG_D && st->variant->staged)
         st->map_d = declare_tmap(st, HD_ARG_D, st->p.d.elem, st->slot.swizzle, set_slot);
     }
+  if (st->p.combine)
+    st->arg[HD_ARG_D] = st->arg[HD_ARG_WORKSPACE];
 }
 
 static hd_op *declare_buffer(hd_stage *st, const char *name, int64_t bytes, int64_t align,
@@ -344,6 +355,8 @@ static void declare_product(hd_stage *st) {
     hd_op_set_int(st->module, op, HD_ATTR_BLOCK, st->p.block);
   if (st->p.gather)
     hd_op_set_flag(st->module, op, HD_ATTR_GATHER_B);
+  if (st->p.combine)
+    hd_op_set_flag(st->module, op, HD_ATTR_COMBINE_D);
   if (is_copied(st))
     hd_op_set_str(st->module, op, HD_ATTR_B_PATH, hd_key_word(HD_KEY_B_PATH, HD_B_COPIED));
   hd_stage_set_epilogue(st, op);

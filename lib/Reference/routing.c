@@ -110,13 +110,28 @@ void hd_routing_gather(hd_routing routing, uint64_t seed, int64_t n, int64_t t, 
     lose_some(&state, t, n, index);
 }
 
+/* The numbers from 0 on, each once, in any order; none where they are `n` or more. */
+static void shuffle(uint64_t *state, int64_t n, int64_t n_indices, int32_t *index) {
+  for (int64_t i = 0; i < n_indices; i++) {
+    int64_t at = below(state, i + 1);
+    index[i] = index[at];
+    index[at] = i < n ? (int32_t)i : -1;
+  }
+}
+
+void hd_routing_combine(hd_routing routing, uint64_t seed, int64_t n, int64_t n_indices,
+                        int32_t *index) {
+  uint64_t state = stream(routing, seed) + 3;
+  shuffle(&state, n, n_indices, index);
+  for (int64_t i = 0; routing == HD_ROUTING_WILD && n > 0 && i < n_indices; i++)
+    index[i] = (int32_t)below(&state, n);
+  if (routing == HD_ROUTING_WILD)
+    lose_some(&state, n, n_indices, index);
+}
+
 void hd_routing_scatter(hd_routing routing, uint64_t seed, int64_t n, int32_t *index) {
   uint64_t state = stream(routing, seed) + 2;
-  for (int64_t i = 0; i < n; i++) {
-    int64_t at = below(&state, i + 1);
-    index[i] = index[at];
-    index[at] = (int32_t)i;
-  }
+  shuffle(&state, n, n, index);
   if (routing == HD_ROUTING_WILD)
     lose_some(&state, n, n, index);
 }

@@ -30,6 +30,11 @@ void hd_routing_fill(hd_routing routing, uint64_t seed, int64_t g, int64_t n, in
 void hd_routing_gather(hd_routing routing, uint64_t seed, int64_t n, int64_t t, int32_t *index);
 void hd_routing_scatter(hd_routing routing, uint64_t seed, int64_t n, int32_t *index);
 
+/* Which columns of n each of D's is the sum of: n_indices of them, each once, as far as there are
+ * as many; none beyond. WILD: any, over and over; one in four is none. */
+void hd_routing_combine(hd_routing routing, uint64_t seed, int64_t n, int64_t n_indices,
+                        int32_t *index);
+
 /* The columns [*first, *end) of group i, whatever the offsets: inside 0 … n, and behind those of
  * the groups before. */
 void hd_routing_columns(const int32_t *offsets, int64_t i, int64_t n, int64_t *first,

@@ -60,13 +60,15 @@ static hd_cu_config configure(const hd_variant *variant, uint32_t grid, void *st
 }
 
 /* It takes no tensor maps. */
-static void fill_ahead(const heddle_kernel *kernel, const hd_loaded *loaded,
-                       const hd_launch_plan *plan, hd_values *values, void *stream,
-                       hd_prepared *p) {
-  for (int i = 0; i < plan->ahead->n_params; i++)
-    p->ahead_params[i] = &values->v[plan->ahead->param[i].arg];
-  p->ahead_config = configure(plan->ahead, plan->ahead_grid, stream);
-  p->ahead_function = loaded->function[plan->ahead - kernel->manifest.variant];
+static void fill_serving(const heddle_kernel *kernel, const hd_loaded *loaded,
+                         const hd_variant *variant, uint32_t grid, hd_values *values, void *stream,
+                         hd_serving *s) {
+  for (int i = 0; i < variant->n_params; i++)
+    s->params[i] = &values->v[variant->param[i].arg];
+  s->config = configure(variant, grid, stream);
+  s->config.attributes = s->attributes;
+  s->config.n_attributes = fill_attributes(variant, s->attributes);
+  s->function = loaded->function[variant - kernel->manifest.variant];
 }
 
 static heddle_status fill(heddle_context *ctx, const heddle_kernel *kernel,
@@ -84,7 +86,9 @@ static heddle_status fill(heddle_context *ctx, const heddle_kernel *kernel,
   p->config.attributes = p->attributes;
   p->config.n_attributes = fill_attributes(variant, p->attributes);
   if (plan->ahead)
-    fill_ahead(kernel, loaded, plan, values, stream, p);
+    fill_serving(kernel, loaded, plan->ahead, plan->ahead_grid, values, stream, &p->ahead);
+  if (plan->behind)
+    fill_serving(kernel, loaded, plan->behind, plan->behind_grid, values, stream, &p->behind);
   p->function = loaded->function[variant - kernel->manifest.variant];
   return HEDDLE_OK;
 }
@@ -95,16 +99,21 @@ heddle_status hd_kernel_prepare(heddle_context *ctx, const heddle_kernel *kernel
   hd_launch_plan plan;
   HD_TRY(find_loaded(ctx, kernel, &loaded));
   HD_TRY(hd_manifest_plan(ctx, &kernel->manifest, values, loaded->resident, &plan));
-  prepared->function = prepared->ahead_function = NULL;
+  prepared->function = prepared->ahead.function = prepared->behind.function = NULL;
   return plan.grid_x ? fill(ctx, kernel, loaded, &plan, values, stream, prepared) : HEDDLE_OK;
 }
 
-heddle_status hd_kernel_submit(heddle_context *ctx, const heddle_kernel *kernel, hd_prepared *p) {
-  if (p->ahead_function)
-    HD_CU_TRY(ctx, kernel->runtime, launch, &p->ahead_config, p->ahead_function, p->ahead_params,
-              NULL);
-  HD_CU_TRY(ctx, kernel->runtime, launch, &p->config, p->function, p->params, NULL);
+static heddle_status submit_serving(heddle_context *ctx, const heddle_kernel *kernel,
+                                    hd_serving *s) {
+  HD_CU_TRY(ctx, kernel->runtime, launch, &s->config, s->function, s->params, NULL);
   return HEDDLE_OK;
+}
+
+heddle_status hd_kernel_submit(heddle_context *ctx, const heddle_kernel *kernel, hd_prepared *p) {
+  if (p->ahead.function)
+    HD_TRY(submit_serving(ctx, kernel, &p->ahead));
+  HD_CU_TRY(ctx, kernel->runtime, launch, &p->config, p->function, p->params, NULL);
+  return p->behind.function ? submit_serving(ctx, kernel, &p->behind) : HEDDLE_OK;
 }
 
 heddle_status hd_kernel_launch_values(heddle_context *ctx, const heddle_kernel *kernel,

@@ -37,6 +37,14 @@ heddle_status hd_kernel_load(heddle_context *ctx, const heddle_runtime *runtime,
                              const hd_manifest *manifest, const heddle_image *image, bool gate,
                              heddle_kernel **kernel);
 
+/* Of a kernel that runs before the product or behind it. */
+typedef struct hd_serving {
+  hd_cu_config config;
+  hd_cu_attribute attributes[2];
+  void *params[HD_MAX_PARAMS];
+  void *function; /* NULL: there is none */
+} hd_serving;
+
 /* What the driver takes for one launch. Its pointers are into itself and the values: none may
  * move. */
 typedef struct hd_prepared {
@@ -45,14 +53,12 @@ typedef struct hd_prepared {
   hd_cu_tmap maps[HD_MAX_TMAPS];
   void *params[HD_MAX_PARAMS];
   void *function; /* NULL: nothing to launch */
-  hd_cu_config ahead_config;
-  void *ahead_params[HD_MAX_PARAMS];
-  void *ahead_function; /* of what is launched before; NULL: nothing */
+  hd_serving ahead, behind;
 } hd_prepared;
 heddle_status hd_kernel_prepare(heddle_context *ctx, const heddle_kernel *kernel,
                                 hd_values *values, void *stream, hd_prepared *prepared);
 
-/* Launches what was prepared, and what runs ahead of it. */
+/* Launches what was prepared, and what runs ahead of it and behind. */
 heddle_status hd_kernel_submit(heddle_context *ctx, const heddle_kernel *kernel,
                                hd_prepared *prepared);
 

@@ -249,7 +249,7 @@ static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, 
  * copied. */
 static bool may_copy(const hd_pick *pick, const hd_problem *p) {
   const hd_problem *launched = pick->launched ? pick->launched : p;
-  return hd_copy_serves(p) && (launched->n.value || hd_is_grouped(p));
+  return !p->combine && hd_copy_serves(p) && (launched->n.value || hd_is_grouped(p));
 }
 
 static void enter_paths(const hd_problem *p, const hd_pick *pick, hd_schedule s, front *f) {

@@ -120,6 +120,10 @@ static heddle_status check_copied(heddle_context *ctx, const hd_problem *p, cons
            "workspace as well; legal: split_k=1, or reduce=cluster or ring; nearest: split_k=1 "
            "stream_k=0",
            s->split_k, hd_key_word(HD_KEY_REDUCE, s->reduce), s->stream_k);
+  if (p->combine)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.copied",
+           "got b=copied with combine_d, for which the workspace has the products; nearest: "
+           "b=auto");
   return HEDDLE_OK;
 }
 

@@ -53,6 +53,7 @@ static hd_op **index_slot(hd_problem *p, const hd_op *op) {
   return hd_op_is(op, HD_ATTR_OPERAND, "offsets")     ? &p->offsets
          : hd_op_is(op, HD_ATTR_OPERAND, "gather_b")  ? &p->gather
          : hd_op_is(op, HD_ATTR_OPERAND, "scatter_d") ? &p->scatter
+         : hd_op_is(op, HD_ATTR_OPERAND, "combine_d") ? &p->combine
                                                       : NULL;
 }
 
@@ -62,7 +63,7 @@ static heddle_status read_dense(heddle_context *ctx, hd_op *op, hd_problem *p) {
   if (!slot && !index)
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.operand",
                     "got operand = %s; legal: b, c, bias, scale_a, scale_b, offsets, gather_b, "
-                    "scatter_d",
+                    "scatter_d, combine_d",
                     hd_op_str(op, HD_ATTR_OPERAND));
   if (index ? *index : slot->op)
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.operand",

@@ -31,7 +31,8 @@ typedef struct hd_problem {
   hd_size g; /* of a batch, and of groups: how many products; op NULL: it is one */
   hd_op *offsets; /* the vector that makes g products groups of columns; NULL: there is none */
   hd_op *gather, *scatter; /* of groups: indices of B's and of D's columns; NULL: there are none */
-  hd_size t;               /* with gather: columns of B */
+  hd_op *combine; /* of groups: which columns each of D is the sum of; NULL: D has theirs */
+  hd_size t;               /* with gather: columns of B; with combine: of D */
   heddle_elem a_elem, acc_elem;
   hd_op *sparse, *matmul, *epilogue, *store;
   bool a_shared; /* as hd_dense.shared */
@@ -74,6 +75,13 @@ static inline int64_t hd_most_groups(const hd_problem *problem) {
 static inline bool hd_has_stride(const hd_problem *problem, const hd_dense *x) {
   return hd_is_batch(problem) && x->op && !x->shared;
 }
+
+/* With combine: indices of a column of D, and from one column of the products to the next where
+ * they are stored, in elements: whole runs of 16 bytes of any type. */
+static inline int64_t hd_combine_slots(const hd_problem *problem) {
+  return hd_op_int(problem->combine, HD_ATTR_SLOTS, 1);
+}
+int64_t hd_combine_pitch(const hd_problem *problem);
 
 /* Rows of A for a row of D: 2 of pairs, else 1. */
 static inline int32_t hd_rows_of_d(const hd_problem *problem) { return problem->pair ? 2 : 1; }

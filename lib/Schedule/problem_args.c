@@ -45,7 +45,7 @@ const hd_size *hd_problem_size(const hd_problem *p, hd_arg_kind arg) {
 
 heddle_elem hd_problem_pointee(const hd_problem *p, hd_arg_kind arg) {
   const hd_dense *x = hd_problem_operand(p, arg);
-  bool index = arg == HD_ARG_OFFSETS || arg == HD_ARG_GATHER_B || arg == HD_ARG_SCATTER_D;
+  bool index = arg >= HD_ARG_OFFSETS && arg <= HD_ARG_COMBINE_D;
   return arg == HD_ARG_A ? p->a_elem : index ? HEDDLE_S32 : x ? x->elem : HEDDLE_U8;
 }
 
@@ -74,10 +74,13 @@ bool hd_problem_takes(const hd_problem *p, hd_arg_kind arg) {
   case HD_ARG_OFFSETS:
     return hd_is_grouped(p);
   case HD_ARG_GATHER_B:
-  case HD_ARG_T:
     return p->gather != NULL;
+  case HD_ARG_T:
+    return p->gather || p->combine;
   case HD_ARG_SCATTER_D:
     return p->scatter != NULL;
+  case HD_ARG_COMBINE_D:
+    return p->combine != NULL;
   case HD_ARG_USER:
     return p->user != NULL;
   case HD_ARG_ALPHA:

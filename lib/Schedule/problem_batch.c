@@ -98,7 +98,7 @@ static heddle_status check_groups(heddle_context *ctx, const hd_problem *p) {
 
 /* Indices of columns: rows of B that threads bring, and of D that they store, one each. */
 static heddle_status check_indices(heddle_context *ctx, const hd_problem *p) {
-  const hd_op *indices[] = {p->gather, p->scatter};
+  const hd_op *indices[] = {p->gather, p->scatter, p->combine};
   for (size_t i = 0; i < HD_COUNT(indices); i++) {
     const hd_op *op = indices[i];
     if (!op)
@@ -108,19 +108,42 @@ static heddle_status check_indices(heddle_context *ctx, const hd_problem *p) {
       return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.index",
                       "got %s without groups; nearest: vector {type = s32, operand = offsets}",
                       name);
-    if (hd_vector_length(op)->op != p->n.op)
+    const hd_size *length = op == p->combine ? &p->t : &p->n;
+    if (!length->op || hd_vector_length(op)->op != length->op)
       return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.index",
-                      "got %s of another length; legal: n, an index a column", name);
+                      "got %s of another length; legal: %s", name,
+                      op == p->combine ? "t, a row of indices a column of D"
+                                       : "n, an index a column");
   }
-  if (p->t.op && !p->gather)
+  if (p->t.op && !p->gather && !p->combine)
     return hd_error(ctx, HEDDLE_INVALID, p->t.op->loc, "problem.index",
-                    "got dim = t without gather_b; nearest: vector %%n {type = s32, operand = "
-                    "gather_b}");
+                    "got dim = t without gather_b or combine_d; nearest: vector %%n {type = s32, "
+                    "operand = gather_b}");
   if (p->scatter && (!p->d.transposed || p->c.op))
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->scatter->loc, "problem.index",
                     "got scatter_d of %s; legal: a col_major D without C",
                     p->c.op ? "a D with C" : "a row_major D");
   return HEDDLE_OK;
+}
+
+/* The products' columns lie in the workspace, as long as the rows of D, which is col_major. */
+static heddle_status check_combine(heddle_context *ctx, const hd_problem *p) {
+  if (!p->combine)
+    return HEDDLE_OK;
+  if (!p->d.transposed || p->c.op || p->scatter)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->combine->loc, "problem.combine",
+                    "got combine_d of %s; legal: a col_major D without C and without scatter_d",
+                    p->scatter ? "a D with scatter_d" : p->c.op ? "a D with C" : "a row_major D");
+  if (!p->m.value)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->m.op->loc, "problem.combine",
+                    "got combine_d with an m that a launch says; legal: size {dim = m, value = …}");
+  return HEDDLE_OK;
+}
+
+int64_t hd_combine_pitch(const hd_problem *p) {
+  enum { RUN = 16 };
+  int64_t rows = p->m.value / hd_rows_of_d(p);
+  return (rows + RUN - 1) / RUN * RUN;
 }
 
 heddle_status hd_problem_check_batch(heddle_context *ctx, const hd_problem *p) {
@@ -134,6 +157,7 @@ heddle_status hd_problem_check_batch(heddle_context *ctx, const hd_problem *p) {
     HD_TRY(check_stride(ctx, p, operands[i].operand, operands[i].name));
   HD_TRY(check_a(ctx, p));
   HD_TRY(check_indices(ctx, p));
+  HD_TRY(check_combine(ctx, p));
   if (hd_is_grouped(p))
     HD_TRY(check_groups(ctx, p));
   if (!hd_is_batch(p))

@@ -224,5 +224,14 @@ heddle_status hd_sim_run(heddle_context *ctx, const hd_sim_launch *launch,
     ahead.plan = &first;
     HD_TRY(run_one(ctx, &ahead, options, arena, report));
   }
-  return run_one(ctx, launch, options, arena, report);
+  HD_TRY(run_one(ctx, launch, options, arena, report));
+  if (!plan->grid_x || !plan->behind)
+    return HEDDLE_OK;
+  uint64_t of_product = report->n_instructions;
+  hd_launch_plan last = {.variant = plan->behind, .grid_x = plan->behind_grid};
+  hd_sim_launch behind = *launch;
+  behind.plan = &last;
+  heddle_status status = run_one(ctx, &behind, options, arena, report);
+  report->n_instructions += of_product;
+  return status;
 }

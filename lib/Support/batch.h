@@ -7,6 +7,8 @@
 
 /* Products of a batch: times the longest stride in bytes they stay far below 2^63. */
 enum { HD_BATCH_MOST = 1 << 20 };
+/* Columns of the products that a column of D is the sum of. */
+enum { HD_COMBINE_MOST = 64 };
 /* Groups of one: their table lies in shared memory. */
 enum { HD_GROUPS_MOST = 1024 };
 

@@ -153,6 +153,10 @@ static bool is_pair(const suite_case *c) { return hd_act_is_pair(c->value[CASE_a
 
 static bool is_grouped(const suite_case *c) { return !suite_case_is(c, CASE_routing, "none"); }
 
+static bool gathers(const suite_case *c) {
+  return suite_case_int(c, CASE_t) != 0 && suite_case_int(c, CASE_gather) != 0;
+}
+
 static void print_size(const suite_case *c, case_key key, hd_strbuf *out) {
   bool dynamic = strchr(c->value[CASE_dyn], names[key][0]) && !suite_case_is(c, CASE_dyn, "none");
   hd_strbuf_printf(out, "  %%%s: i32 = size {dim = %s, ", names[key], names[key]);
@@ -286,7 +290,7 @@ static void print_operands(const suite_case *c, hd_strbuf *out) {
   print_stride(c, "text_a", 0, out);
   hd_strbuf_add(out, "}\n");
   hd_strbuf_printf(out, "  %%b: matrix<%s> = dense %%k, %%%s {type = %s, operand = b, order = %s",
-                   b, suite_case_int(c, CASE_t) ? "t" : "n", b,
+                   b, gathers(c) ? "t" : "n", b,
                    suite_case_is(c, CASE_b, "mn") ? "mn_major" : "k_major");
   print_pitch(c, CASE_ldb, row_b(c), out);
   print_stride(c, "text_b", stride_b(c), out);
@@ -334,12 +338,17 @@ static void print_indices(const suite_case *c, hd_strbuf *out) {
     bool there;
     const char *name, *length;
   } indices[] = {{is_grouped(c), "offsets", ""},
-                 {suite_case_int(c, CASE_t) != 0, "gather_b", " %n"},
+                 {gathers(c), "gather_b", " %n"},
                  {suite_case_int(c, CASE_scatter) != 0, "scatter_d", " %n"}};
   for (size_t i = 0; i < HD_COUNT(indices); i++)
     if (indices[i].there)
       hd_strbuf_printf(out, "  %%%s: matrix<s32> = vector%s {type = s32, operand = %s}\n",
                        indices[i].name, indices[i].length, indices[i].name);
+  if (suite_case_int(c, CASE_combine))
+    hd_strbuf_printf(out,
+                     "  %%combine_d: matrix<s32> = vector %%t {type = s32, operand = combine_d, "
+                     "slots = %s}\n",
+                     c->value[CASE_combine]);
 }
 
 void suite_case_problem(const suite_case *c, hd_strbuf *out) {

@@ -197,7 +197,7 @@ void suite_run_all(const suite_options *o, const suite_case *cases, size_t n,
 static void run_fault(const suite_options *o, const suite_case *c, trial_kernel *kernel,
                       trial_device *device, trial_fault fault, suite_faults *count) {
   static const char *const names[] = {"none", "metadata", "k-step", "rows", "scale", "offsets",
-                                      "gather", "scatter", "pairs"};
+                                      "gather", "scatter", "combine", "pairs"};
   heddle_context *ctx = heddle_context_create();
   trial_request request = request_of(o, c, true);
   request.fault = fault;
@@ -235,6 +235,8 @@ void suite_run_injected(const suite_options *o, const suite_case *c, trial_devic
       run_fault(o, c, &kernel, device, TRIAL_FAULT_GATHER, count);
     if (hd_manifest_arg(&kernel.manifest, HD_ARG_SCATTER_D))
       run_fault(o, c, &kernel, device, TRIAL_FAULT_SCATTER, count);
+    if (kernel.manifest.slots)
+      run_fault(o, c, &kernel, device, TRIAL_FAULT_COMBINE, count);
     if (hd_act_is_pair(kernel.manifest.act))
       run_fault(o, c, &kernel, device, TRIAL_FAULT_PAIRS, count);
   }

@@ -230,13 +230,17 @@ static heddle_status report(heddle_context *ctx, const run_options *o, const tri
   printf("problem: M=%" PRId64 " N=%" PRId64 " K=%" PRId64 " seed=%" PRIu64 " operands=%s\n", r->m,
          r->n, r->k, o->request.seed, o->request.exact ? "exact" : "random");
   bool grouped = hd_manifest_is_grouped(&kernel->manifest);
-  int64_t columns = grouped ? r->n_routed : r->g * r->n;
+  bool combines = kernel->manifest.slots > 0;
+  int64_t columns = combines ? r->n_combined : grouped ? r->n_routed : r->g * r->n;
   uint64_t elements =
       (uint64_t)hd_manifest_d_rows(&kernel->manifest, r->m) * (uint64_t)columns;
   if (grouped)
-    printf("groups: G=%" PRId64 ", %" PRId64 " columns routed\n", r->g, columns);
+    printf("groups: G=%" PRId64 ", %" PRId64 " columns routed\n", r->g, r->n_routed);
   else if (r->g > 1)
     printf("batch: G=%" PRId64 "\n", r->g);
+  if (combines)
+    printf("combined: %" PRId64 " columns of D, sums of %d each\n", r->n_combined,
+           (int)kernel->manifest.slots);
   if (r->comparison.n_compared < elements)
     printf("compared: %" PRIu64 " of %" PRIu64 " elements, whole rows\n", r->comparison.n_compared,
            elements);

@@ -135,6 +135,8 @@ static const char *path_cost(const char *path) {
            "copies";
   if (!strcmp(path, "copy_b"))
     return "B is read and written once, before the kernels that read the copy";
+  if (!strcmp(path, "combine"))
+    return "each column that an index names is read once, each of D written once";
   if (!strcmp(path, "gather16"))
     return "producer warps copy rows by index with cp.async, 16 bytes a thread, then a proxy "
            "fence: no multicast";
@@ -176,7 +178,8 @@ static void add_launch(explained *e, const hd_variant *v) {
 }
 
 static void add_variant(hd_strbuf *t, const hd_variant *v) {
-  hd_strbuf_printf(t, "%s: B by %s, %d threads, ", v->entry, v->path, v->n_threads);
+  hd_strbuf_printf(t, "%s: %s%s, %d threads, ", v->entry, v->runs_behind ? "" : "B by ", v->path,
+                   v->n_threads);
   if (v->n_registers) /* ptxas tells */
     hd_strbuf_printf(t, "%d registers, ", v->n_registers);
   hd_strbuf_printf(t, "%d bytes of shared memory\ntaken when", v->shared_bytes);
@@ -188,7 +191,9 @@ static void add_variant(hd_strbuf *t, const hd_variant *v) {
     else
       hd_strbuf_printf(t, " is a multiple of %" PRId64, v->requirement[r].modulo);
   }
-  const char *otherwise = v->runs_ahead ? " b=copied is" : " nothing before it fits";
+  const char *otherwise = v->runs_ahead    ? " b=copied is"
+                          : v->runs_behind ? " the products are, behind them"
+                                           : " nothing before it fits";
   hd_strbuf_printf(t, "%s\ncost: %s", v->n_requirements ? "" : otherwise, path_cost(v->path));
 }
 

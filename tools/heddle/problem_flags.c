@@ -4,13 +4,15 @@
 
 #include "Choice/product.h"
 #include "Support/activations.h"
+#include "Support/batch.h"
 #include "Support/diag.h"
 #include "heddle/ir.h"
 
 bool problem_flags_given(const problem_flags *f) {
   const char *const texts[] = {f->m,    f->n,       f->k,       f->type,    f->b_type,
                                f->acc,  f->d_type,  f->b_order, f->d_order, f->c_type,
-                               f->bias, f->scale_a, f->scale_b, f->act,     f->g,       f->gather};
+                               f->bias, f->scale_a, f->scale_b, f->act,     f->g,       f->gather,
+                               f->t};
   for (size_t i = 0; i < HD_COUNT(texts); i++)
     if (texts[i])
       return true;
@@ -130,8 +132,13 @@ static heddle_status build(heddle_context *ctx, heddle_problem *p, const problem
     HD_TRY(read_size(ctx, p, HEDDLE_DIM_G, "-g", f->g, 0));
   heddle_problem_set_groups(p, f->groups);
   heddle_problem_set_indices(p, f->gather != NULL, f->scatter);
-  if (f->gather)
-    HD_TRY(read_size(ctx, p, HEDDLE_DIM_T, "--gather", f->gather, 0));
+  if (f->combine < 0 || f->combine > HD_COMBINE_MOST)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "problem.option",
+                    "got --combine %lld; legal: 1 to %d", (long long)f->combine, HD_COMBINE_MOST);
+  heddle_problem_set_combine(p, (int32_t)f->combine);
+  if (f->gather || f->t)
+    HD_TRY(read_size(ctx, p, HEDDLE_DIM_T, f->gather ? "--gather" : "-t",
+                     f->gather ? f->gather : f->t, 0));
   HD_TRY(read_operands(ctx, p, f));
   if (f->scale_a || f->scale_b)
     HD_TRY(read_scales(ctx, p, f));

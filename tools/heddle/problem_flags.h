@@ -8,10 +8,11 @@
 
 /* What was given; NULL and false: not. The texts are borrowed from argv. */
 typedef struct problem_flags {
-  const char *m, *n, *k, *g, *gather; /* "4096", "..65536" (known at launch, at most), ".." */
+  const char *m, *n, *k, *g, *gather, *t; /* "4096", "..65536" (known at launch, at most), ".." */
   const char *type, *b_type, *acc, *d_type, *b_order, *d_order;
   const char *c_type, *bias, *scale_a, *scale_b, *act;
   bool alpha, beta, groups, scatter;
+  int64_t combine;
 } problem_flags;
 
 /* Rows of a command's option table. The operands' names are options of their own in `run`, whose
@@ -26,6 +27,9 @@ typedef struct problem_flags {
       {"groups", CLI_FLAG, &(f).groups, NULL, "with -g: groups of N columns in all"},              \
       {"gather", CLI_TEXT, &(f).gather, "T", "of groups: an index a column of a B of T columns"},  \
       {"scatter", CLI_FLAG, &(f).scatter, NULL, "of groups: an index a column of D"},              \
+      {"combine", CLI_INT, &(f).combine, "C",                                                      \
+       "of groups: a column of D is the sum of C of the products', by index"},                     \
+      {"t", CLI_TEXT, &(f).t, "T", "with --combine: columns of D (of --gather: its T)"},           \
       {"type", CLI_TEXT, &(f).type, "T", "element type of A and B: bf16, e4m3, s8 …"},             \
       {"b-type", CLI_TEXT, &(f).b_type, "T", "B's, where it is another"},                          \
       {"acc", CLI_TEXT, &(f).acc, "T", "accumulators' (f32; s32 of integers)"},                    \

@@ -17,6 +17,7 @@ static heddle_status run(heddle_context *ctx, trial_kernel *kernel, const trial_
   HD_TRY(trial_data_make(ctx, manifest, request, data));
   result->m = data->shape.m;
   result->g = data->shape.g;
+  result->n_combined = data->combine ? data->shape.t : 0;
   result->n = data->shape.n;
   result->k = data->shape.k;
   if (device)

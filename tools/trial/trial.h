@@ -56,7 +56,8 @@ typedef enum trial_fault {
   TRIAL_FAULT_SCALE,    /* one block scale of A */
   TRIAL_FAULT_OFFSETS,  /* of groups: one begins a column late */
   TRIAL_FAULT_GATHER,   /* of groups: a column of B is left out, */
-  TRIAL_FAULT_SCATTER,  /* or one of D */
+  TRIAL_FAULT_SCATTER,  /* or one of D, */
+  TRIAL_FAULT_COMBINE,  /* or one of a sum */
   TRIAL_FAULT_PAIRS     /* of pairs: rows of gate and up packed as they are, not interleaved */
 } trial_fault;
 
@@ -101,6 +102,7 @@ typedef struct trial_result {
   const char *path; /* of B: "tma", "gather", …; borrowed from the kernel's manifest */
   int64_t m, n, k, g;
   int64_t n_routed; /* columns of all groups */
+  int64_t n_combined; /* columns of D, where they are sums of those; else 0 */
   hd_comparison comparison;
   double bound;
   uint64_t n_instructions; /* simulator */

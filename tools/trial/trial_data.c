@@ -41,6 +41,7 @@ void trial_data_free(trial_data *data) {
   hd_free(data->offsets);
   hd_free(data->gather);
   hd_free(data->scatter);
+  hd_free(data->combine);
   hd_free(data->scales[0]);
   hd_free(data->scales[1]);
 }
@@ -197,7 +198,7 @@ static heddle_status add_packed(heddle_context *ctx, const hd_manifest *manifest
   for (int64_t i = 0; i <= last; i++)
     HD_TRY(pack(ctx, manifest, m, k, (uint8_t *)data->a_dense + (size_t)i * dense_bytes,
                 data->a_row_bytes, block->data + trial_before(&data->shape, HD_ARG_A, i)));
-  bool elsewhere = plant >= TRIAL_FAULT_SCALE && plant <= TRIAL_FAULT_SCATTER;
+  bool elsewhere = plant >= TRIAL_FAULT_SCALE && plant <= TRIAL_FAULT_COMBINE;
   if (plant == TRIAL_FAULT_NONE || elsewhere)
     return HEDDLE_OK;
   HD_TRY(trial_check_injectable(ctx, data));
@@ -345,17 +346,20 @@ static heddle_status add_index(heddle_context *ctx, const hd_manifest *manifest,
                                const trial_request *r, hd_arg_kind kind, trial_fault fault,
                                int32_t **index, trial_data *data) {
   int64_t n = kind == HD_ARG_GATHER_B ? data->shape.t : data->shape.n;
-  size_t n_bytes = (size_t)data->shape.n * sizeof **index;
+  int64_t n_indices =
+      kind == HD_ARG_COMBINE_D ? data->shape.t * manifest->slots : data->shape.n;
+  size_t n_bytes = (size_t)n_indices * sizeof **index;
   if (!hd_manifest_arg(manifest, kind))
     return HEDDLE_OK;
   HD_TRY(add_block(ctx, kind, HEDDLE_S32, n_bytes, 0, data));
   int32_t *launched = (int32_t *)(void *)trial_data_block(data, kind)->data;
-  trial_make_index(r, &data->shape, kind, launched);
+  trial_make_index(r, data, kind, n_indices, launched);
   *index = hd_try_malloc(ctx, n_bytes, "the indices");
   if (!*index)
     return HEDDLE_NO_MEMORY;
   memcpy(*index, launched, n_bytes);
-  return r->fault == fault ? trial_inject_index(ctx, data, n, launched) : HEDDLE_OK;
+  return r->fault == fault ? trial_inject_index(ctx, data, kind, n, n_indices, launched)
+                           : HEDDLE_OK;
 }
 
 /* ---- all of them ---- */
@@ -370,6 +374,7 @@ static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manife
   HD_TRY(add_offsets(ctx, manifest, r, data));
   HD_TRY(add_index(ctx, manifest, r, HD_ARG_GATHER_B, TRIAL_FAULT_GATHER, &data->gather, data));
   HD_TRY(add_index(ctx, manifest, r, HD_ARG_SCATTER_D, TRIAL_FAULT_SCATTER, &data->scatter, data));
+  HD_TRY(add_index(ctx, manifest, r, HD_ARG_COMBINE_D, TRIAL_FAULT_COMBINE, &data->combine, data));
   HD_TRY(trial_operand_a(ctx, manifest, r, s, limit->a, &data->a_dense, &data->a_row_bytes));
   size_t n_said = heddle_context_count(ctx);
   heddle_status packed = add_packed(ctx, manifest, r->fault, data);

@@ -69,20 +69,41 @@ heddle_status trial_check_injectable(heddle_context *ctx, const trial_data *data
 
 /* ---- indices ---- */
 
-void trial_make_index(const trial_request *request, const trial_shape *shape, hd_arg_kind kind,
-                      int32_t *index) {
+/* Groups have one range of columns together; what lies beside it in the workspace nobody wrote. */
+static void drop_unrouted(const trial_data *data, int64_t n_indices, int32_t *index) {
+  int64_t low, high, unused;
+  trial_columns(data, 0, &low, &unused);
+  trial_columns(data, data->shape.g - 1, &unused, &high);
+  for (int64_t i = 0; i < n_indices; i++)
+    if (trial_is_index(index[i], data->shape.n) && (index[i] < low || index[i] >= high))
+      index[i] = -1;
+}
+
+void trial_make_index(const trial_request *request, const trial_data *data, hd_arg_kind kind,
+                      int64_t n_indices, int32_t *index) {
+  const trial_shape *shape = &data->shape;
   hd_routing routing = HD_ROUTING_RANDOM;
   if (request->routing) /* a list of offsets: random ones */
     hd_routing_parse(request->routing, &routing);
   if (kind == HD_ARG_SCATTER_D)
     hd_routing_scatter(routing, request->seed, shape->n, index);
-  else
+  else if (kind == HD_ARG_COMBINE_D) {
+    hd_routing_combine(routing, request->seed, shape->n, n_indices, index);
+    drop_unrouted(data, n_indices, index);
+  } else
     hd_routing_gather(routing, request->seed, shape->n, shape->t, index);
 }
 
-heddle_status trial_inject_index(heddle_context *ctx, const trial_data *data, int64_t n,
-                                 int32_t *index) {
+heddle_status trial_inject_index(heddle_context *ctx, const trial_data *data, hd_arg_kind kind,
+                                 int64_t n, int64_t n_indices, int32_t *index) {
   int64_t first, end;
+  for (int64_t i = 0; kind == HD_ARG_COMBINE_D && i < n_indices; i++)
+    if (trial_is_index(index[i], n)) {
+      index[i] = -1;
+      return HEDDLE_OK;
+    }
+  if (kind == HD_ARG_COMBINE_D)
+    return nowhere(ctx);
   for (int64_t g = 0; g < data->shape.g; g++) {
     trial_columns(data, g, &first, &end);
     for (int64_t i = first; i < end; i++)

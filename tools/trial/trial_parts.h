@@ -8,7 +8,7 @@
 typedef struct trial_shape {
   int64_t m, n, k, ldb, ldc, ldd, ldsa, ldsb;
   int64_t g; /* products of a batch; 1: it is none */
-  int64_t t; /* columns of B: n, unless they are gathered */
+  int64_t t; /* columns of B: n, unless they are gathered; of D, where they are combined */
   /* Of a batch, by stride argument: elements (of A bytes) from one matrix to the next; 0: one. */
   int64_t stride[HD_ARG_STRIDE_SCALE_B - HD_ARG_STRIDE_A + 1];
 } trial_shape;
@@ -54,13 +54,14 @@ typedef struct trial_block {
 /* From the numbers of one matrix of a batch to those of the next. */
 #define TRIAL_NEXT_MATRIX UINT64_C(0x9e3779b97f4a7c15)
 enum { TRIAL_STREAMS = 22 /* of numbers, of a seed: one an operand */ };
-enum { TRIAL_MAX_BLOCKS = 13 };
+enum { TRIAL_MAX_BLOCKS = 14 };
 typedef struct trial_data {
   trial_shape shape;
   trial_block block[TRIAL_MAX_BLOCKS];
   int n_blocks;
   int32_t *offsets; /* owned: of groups, without a fault; NULL: there are none */
   int32_t *gather, *scatter; /* owned: the same of indices of B's and D's columns */
+  int32_t *combine; /* owned: of each column of D the slots, columns of the products */
   void *a_dense; /* owned: m x k, of a batch matrix after matrix */
   void *an_injected; /* owned: the last one with the injected fault; NULL: none */
   size_t a_row_bytes;
@@ -122,12 +123,13 @@ int64_t trial_injected_matrix(const trial_data *data);
 /* HEDDLE_UNSUPPORTED where no product takes any. */
 heddle_status trial_check_injectable(heddle_context *ctx, const trial_data *data);
 heddle_status trial_inject_offset(heddle_context *ctx, const trial_shape *shape, int32_t *offsets);
-/* n indices, of B's columns or (HD_ARG_SCATTER_D) of D's, as the request's routing says. */
-void trial_make_index(const trial_request *request, const trial_shape *shape, hd_arg_kind kind,
-                      int32_t *index);
-/* The first column of a group whose index is one of `n` loses it. */
-heddle_status trial_inject_index(heddle_context *ctx, const trial_data *data, int64_t n,
-                                 int32_t *index);
+/* n_indices of B's columns, of D's (HD_ARG_SCATTER_D) or of those of a sum (HD_ARG_COMBINE_D: none
+ * that no group has), as the request's routing says. */
+void trial_make_index(const trial_request *request, const trial_data *data, hd_arg_kind kind,
+                      int64_t n_indices, int32_t *index);
+/* The first column of a group whose index is one of `n`, or the first index of a sum, loses it. */
+heddle_status trial_inject_index(heddle_context *ctx, const trial_data *data, hd_arg_kind kind,
+                                 int64_t n, int64_t n_indices, int32_t *index);
 /* Columns of the products, each k (of D: its rows) elements: B's by their index, zeros where it is
  * none; D's as a launch left them, in the same way. Owned; NULL: out of memory. */
 uint8_t *trial_take_columns(heddle_context *ctx, const trial_data *data, hd_arg_kind kind,

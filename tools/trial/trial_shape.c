@@ -154,7 +154,8 @@ static trial_stored stored(bool transposed, int64_t rows, int64_t cols, int64_t 
 }
 
 trial_stored trial_stored_b(const hd_manifest *manifest, const trial_shape *s) {
-  return stored(!manifest->b_mn_major, s->k, s->t, s->ldb);
+  int64_t columns = hd_manifest_arg(manifest, HD_ARG_GATHER_B) ? s->t : s->n;
+  return stored(!manifest->b_mn_major, s->k, columns, s->ldb);
 }
 
 trial_stored trial_stored_c(const hd_manifest *manifest, const trial_shape *s) {
@@ -162,5 +163,6 @@ trial_stored trial_stored_c(const hd_manifest *manifest, const trial_shape *s) {
 }
 
 trial_stored trial_stored_d(const hd_manifest *manifest, const trial_shape *s) {
-  return stored(manifest->d_col_major, hd_manifest_d_rows(manifest, s->m), s->n, s->ldd);
+  return stored(manifest->d_col_major, hd_manifest_d_rows(manifest, s->m),
+                hd_manifest_d_columns(manifest, s->n, s->t), s->ldd);
 }

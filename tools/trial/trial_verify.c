@@ -108,7 +108,7 @@ static bool memory_right(const hd_manifest *manifest, const trial_data *data,
   for (int i = 0; i < data->n_blocks; i++) {
     const trial_block *block = &data->block[i];
     bool right = block->kind != HD_ARG_D ? unchanged(result, block, 0, block->all_bytes)
-                 : data->shape.g > 1 || data->offsets
+                 : (data->shape.g > 1 || data->offsets) && !data->combine
                      ? around_batch_unchanged(result, block, data, &d, manifest->d_col_major)
                      : around_d_unchanged(result, block, &d);
     if (!right)
@@ -283,7 +283,8 @@ static heddle_status expect(heddle_context *ctx, const hd_manifest *manifest,
   return HEDDLE_OK;
 }
 
-/* All of a batch together: the worst error, and of what is wrong the first. */
+/* All of a batch together: the worst error, and of what is wrong the first. g below 0: D is no
+ * product's. */
 static void keep_numbers(const trial_request *request, int64_t g, const hd_comparison *c,
                          trial_result *result) {
   hd_comparison *all = &result->comparison;
@@ -299,7 +300,7 @@ static void keep_numbers(const trial_request *request, int64_t g, const hd_compa
   }
   if (c->ok || result->why[0])
     return;
-  if (result->g > 1)
+  if (result->g > 1 && g >= 0)
     snprintf(matrix, sizeof matrix, "%" PRId64 ", ", g);
   snprintf(result->why, sizeof result->why,
            "D[%s%" PRIu64 ", %" PRIu64 "] is %.9g, the reference's %.9g (%s%" PRIu64 " of %" PRIu64
@@ -353,10 +354,81 @@ static void hide_columns(const trial_data *data, int64_t g, const hd_reference *
       expected[i * r->n + j] = slack[i * r->n + j] = 0;
 }
 
+/* ---- sums of columns ---- */
+
+/* Of the rows that are compared, by columns of D; how far off each may be. Owned; NULL: D has the
+ * products' columns. */
+typedef struct column_sums {
+  double *sum, *slack;
+  double bound; /* of the products that have any */
+} column_sums;
+
+static double rounded(heddle_elem elem, double x) {
+  return hd_elem_to_double(elem, hd_elem_from_double(elem, x));
+}
+
+static double mean_size(const double *x, size_t n) {
+  double squares = 0;
+  for (size_t i = 0; i < n; i++)
+    squares += isfinite(x[i]) ? x[i] * x[i] : 0;
+  return n ? sqrt(squares / (double)n) : 0;
+}
+
+/* Sums of such numbers are exact in f32. */
+static bool adds_exactly(double x) {
+  enum { LOWEST_BIT = -10 };
+  double scaled = ldexp(x, -LOWEST_BIT);
+  return isfinite(x) && scaled == floor(scaled);
+}
+
+/* A product is rounded to D's type before it is added, to a neighbour of what it should be where it
+ * may be off before that. */
+static void add_product(const hd_manifest *manifest, bool exact, double right, double near,
+                        double *sum, double *slack) {
+  heddle_elem elem = manifest->d_elem;
+  double x = rounded(elem, right);
+  double off = fmax(fabs(rounded(elem, right + near) - x), fabs(rounded(elem, right - near) - x));
+  double added = epilogue_error * (fabs(*sum) + fabs(x));
+  *sum += x;
+  *slack += (near > 0 && isfinite(off) ? off : 0) + (exact && adds_exactly(*sum) ? 0 : added);
+}
+
+/* What group g's columns add. */
+static void add_columns(const hd_manifest *manifest, const trial_request *request,
+                        const trial_data *data, int64_t g, const hd_reference *r, size_t n_rows,
+                        const double *expected, const double *slack, column_sums *sums) {
+  int64_t first, end, t = data->shape.t;
+  double step = request->exact ? 0 : bound_of(manifest, r, HEDDLE_F32);
+  double size = mean_size(expected, n_rows * (size_t)r->n);
+  trial_columns(data, g, &first, &end);
+  sums->bound = bound_of(manifest, r, manifest->d_elem);
+  for (int64_t e = 0; e < t * manifest->slots; e++)
+    for (size_t i = 0; i < n_rows && data->combine[e] >= first && data->combine[e] < end; i++) {
+      size_t from = i * (size_t)r->n + (size_t)(data->combine[e] - first);
+      size_t to = i * (size_t)t + (size_t)(e / manifest->slots);
+      add_product(manifest, request->exact, expected[from],
+                  slack[from] + step * (fabs(expected[from]) + size), &sums->sum[to],
+                  &sums->slack[to]);
+    }
+}
+
+static void compare_sums(const hd_manifest *manifest, const trial_request *request,
+                         const trial_data *data, const uint64_t *rows, size_t n_rows,
+                         const column_sums *sums, trial_result *result) {
+  uint64_t t = (uint64_t)data->shape.t;
+  hd_matrix d = matrix(trial_data_block(data, HD_ARG_D)->data, manifest->d_elem, data->shape.ldd,
+                       manifest->d_col_major);
+  hd_comparison c = request->exact || sums->bound == 0
+                        ? hd_compare_exact(&d, t, rows, n_rows, sums->sum, sums->slack)
+                        : hd_compare_bounded(&d, t, rows, n_rows, sums->sum, sums->slack,
+                                             sums->bound);
+  keep_numbers(request, -1, &c, result);
+}
+
 static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
                              const trial_request *request, const trial_data *data, int64_t g,
                              const by_index *columns, const hd_reference *r, const uint64_t *rows,
-                             size_t n_rows, trial_result *result) {
+                             size_t n_rows, column_sums *sums, trial_result *result) {
   double *expected = hd_try_malloc(ctx, 2 * sizeof *expected * n_rows * r->n, "the reference");
   if (!expected)
     return HEDDLE_NO_MEMORY;
@@ -364,7 +436,9 @@ static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
   heddle_status status = expect(ctx, manifest, request, r, rows, n_rows, expected, slack);
   if (status == HEDDLE_OK)
     status = tell_injected(ctx, manifest, request, data, g, r, rows, n_rows, expected, slack);
-  if (status == HEDDLE_OK) {
+  if (status == HEDDLE_OK && sums->sum)
+    add_columns(manifest, request, data, g, r, n_rows, expected, slack, sums);
+  else if (status == HEDDLE_OK) {
     hide_columns(data, g, r, n_rows, expected, slack);
     hd_matrix d = columns_of(data, HD_ARG_D, g, data->shape.ldd, manifest->d_col_major,
                              columns->d, hd_manifest_d_rows(manifest, data->shape.m));
@@ -378,6 +452,20 @@ static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
   return status;
 }
 
+static heddle_status verify_products(heddle_context *ctx, const hd_manifest *manifest,
+                                     const trial_request *request, const trial_data *data,
+                                     const by_index *columns, const uint64_t *rows, size_t n_rows,
+                                     column_sums *sums, trial_result *result) {
+  for (int64_t g = 0; g < data->shape.g; g++) {
+    hd_reference r;
+    HD_TRY(describe(ctx, manifest, data, columns, g, &r));
+    result->n_routed += (int64_t)r.n;
+    if (r.n > 0)
+      HD_TRY(compare(ctx, manifest, request, data, g, columns, &r, rows, n_rows, sums, result));
+  }
+  return HEDDLE_OK;
+}
+
 static heddle_status verify_numbers(heddle_context *ctx, const hd_manifest *manifest,
                                     const trial_request *request, const trial_data *data,
                                     const by_index *columns, trial_result *result) {
@@ -389,16 +477,21 @@ static heddle_status verify_numbers(heddle_context *ctx, const hd_manifest *mani
   uint64_t height = (uint64_t)hd_manifest_d_rows(manifest, s->m);
   size_t n_rows = whole ? (size_t)height
                         : hd_reference_sample_rows(request->seed, height, SAMPLE_ROWS, rows);
-  for (int64_t g = 0; g < s->g; g++) {
-    hd_reference r;
-    HD_TRY(describe(ctx, manifest, data, columns, g, &r));
-    result->n_routed += (int64_t)r.n;
-    if (r.n == 0)
-      continue;
-    HD_TRY(compare(ctx, manifest, request, data, g, columns, &r, whole ? NULL : rows, n_rows,
-                   result));
+  const uint64_t *compared = whole ? NULL : rows;
+  column_sums sums = {0};
+  if (data->combine) {
+    size_t n = n_rows * (size_t)s->t;
+    sums.sum = hd_try_zalloc(ctx, 2 * n * sizeof(double) + 1, "sums of columns");
+    if (!sums.sum)
+      return HEDDLE_NO_MEMORY;
+    sums.slack = sums.sum + n;
   }
-  return HEDDLE_OK;
+  heddle_status status = verify_products(ctx, manifest, request, data, columns, compared, n_rows,
+                                         &sums, result);
+  if (status == HEDDLE_OK && data->combine)
+    compare_sums(manifest, request, data, compared, n_rows, &sums, result);
+  hd_free(sums.sum);
+  return status;
 }
 
 static heddle_status verify_columns(heddle_context *ctx, const hd_manifest *manifest,

@@ -31,6 +31,13 @@
   "  %l: i64 = arg {arg = ldb}\n  %n: i32 = arg {arg = n}\n" ROLE                                  \
   "    copy.global %b, %l, %w, %n, %n, %n {"
 
+#define COMBINE                                                                                    \
+  "  %p: ptr<f16> = arg {arg = workspace, type = f16}\n"                                           \
+  "  %x: ptr<s32> = arg {arg = combine_d, type = s32}\n"                                           \
+  "  %d: ptr<f16> = arg {arg = d, type = f16}\n"                                                   \
+  "  %l: i64 = arg {arg = ldd}\n  %n: i32 = arg {arg = n}\n" ROLE                                  \
+  "    combine.global %p, %x, %d, %l, %n, %n, %n, %n {"
+
 static const struct refusal {
   const char *rule, *target, *body;
 } refusals[] = {
@@ -48,6 +55,14 @@ static const struct refusal {
      COPY_B "type = f16, row_bytes = 8, bytes = 128, panel = 256}\n  }\n"},
     {"emit.copy-global", "sm_80",
      COPY_B "type = s4, row_bytes = 8, bytes = 128, panel = 512}\n  }\n"},
+    {"emit.combine-global", "sm_80",
+     COMBINE "type = f16, m = 9, bytes = 16, panel = 512, slots = 2}\n  }\n"},
+    {"emit.combine-global", "sm_80",
+     COMBINE "type = f16, m = 9, bytes = 24, panel = 512, slots = 2}\n  }\n"},
+    {"emit.combine-global", "sm_80",
+     COMBINE "type = f16, m = 9, bytes = 32, panel = 1024, slots = 2}\n  }\n"},
+    {"emit.combine-global", "sm_80",
+     COMBINE "type = e4m3, m = 9, bytes = 16, panel = 512, slots = 2}\n  }\n"},
     {"emit.row", "sm_80",
      ROLE FRAGS "    %d: frag<f32 x 4> = mma.sp %c, %a, %a, %e {row = "
                 "\"no_such_row\", selector = 0}\n  }\n"},

@@ -240,6 +240,26 @@ static void groups_are_their_text(void **state) {
   heddle_problem_free(p);
 }
 
+static void sums_of_columns_are_their_text(void **state) {
+  (void)state;
+  heddle_problem *p = smallest();
+  heddle_problem_set_size(p, HEDDLE_DIM_G, 8);
+  heddle_problem_set_groups(p, true);
+  heddle_problem_set_combine(p, 2);
+  expect_words(p, HEDDLE_INVALID, "problem.complete", "the size t of combine_d is missing; ");
+  p = smallest();
+  heddle_problem_set_size(p, HEDDLE_DIM_G, 8);
+  heddle_problem_set_groups(p, true);
+  heddle_problem_set_dynamic(p, HEDDLE_DIM_T, 4096, 0);
+  heddle_problem_set_combine(p, 2);
+  char *text = build_text(p);
+  assert_non_null(strstr(text, " = dense %k, %n {"));
+  assert_non_null(strstr(text, "= vector %t {type = s32, operand = combine_d, slots = 2}"));
+  free(text);
+  heddle_problem_set_combine(p, 65);
+  expect(p, HEDDLE_INVALID, "ir.attribute");
+}
+
 static void errors_point_at_the_embedder(void **state) {
   (void)state;
   heddle_problem *p = heddle_problem_create("linear", "sm_90a");
@@ -320,6 +340,7 @@ int main(void) {
       cmocka_unit_test(modules_go_through_text),
       cmocka_unit_test(a_batch_is_its_text),
       cmocka_unit_test(groups_are_their_text),
+      cmocka_unit_test(sums_of_columns_are_their_text),
       cmocka_unit_test(errors_point_at_the_embedder),
       cmocka_unit_test(null_is_freed),
   };

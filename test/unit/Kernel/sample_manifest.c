@@ -139,3 +139,42 @@ hd_manifest sample_streamed(void) {
   m.variant[0].workspace_bytes_per_tile = (hd_expr){HD_ARG_NONE, 65536, 0, 1};
   return m;
 }
+
+static void drop_arg(hd_manifest *m, hd_arg_kind kind) {
+  int n = 0;
+  for (int i = 0; i < m->n_args; i++)
+    if (m->arg[i].kind != kind)
+      m->arg[n++] = m->arg[i];
+  m->n_args = n;
+}
+
+static void replace_param(hd_variant *v, hd_arg_kind kind, hd_arg_kind by) {
+  for (int i = 0; i < v->n_params; i++)
+    if (v->param[i].arg == kind)
+      v->param[i].arg = by;
+}
+
+hd_manifest sample_combined(void) {
+  static const hd_arg_kind of_c[] = {HD_ARG_C, HD_ARG_LDC, HD_ARG_BETA},
+                           others[] = {HD_ARG_D, HD_ARG_LDD, HD_ARG_ALPHA};
+  hd_manifest m = sample_groups();
+  hd_variant combine = common_variant();
+  combine.entry = "sample_combine";
+  combine.path = "combine";
+  combine.tile_m = 1;
+  combine.tile_n = 2;
+  combine.persistent = combine.runs_behind = combine.dependent_launch = true;
+  add_arg(&m, (hd_arg){.kind = HD_ARG_COMBINE_D, .elem = HEDDLE_S32, .align = 4});
+  add_arg(&m, (hd_arg){.kind = HD_ARG_T, .max = 4096});
+  m.variant[m.n_variants++] = combine;
+  m.slots = 3;
+  m.d_col_major = true;
+  for (int i = 0; i < m.n_variants; i++) {
+    m.variant[i].behind = i < m.n_variants - 1 ? m.n_variants : 0;
+    for (size_t j = 0; j < HD_COUNT(of_c); j++)
+      replace_param(&m.variant[i], of_c[j], others[j]);
+  }
+  for (size_t j = 0; j < HD_COUNT(of_c); j++)
+    drop_arg(&m, of_c[j]);
+  return m;
+}

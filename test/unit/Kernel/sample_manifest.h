@@ -20,6 +20,9 @@ hd_manifest sample_groups(void);
 /* The same; a launch of the gather variant runs another one first. */
 hd_manifest sample_copied(void);
 
+/* The groups; a launch of either variant runs another one behind it. */
+hd_manifest sample_combined(void);
+
 /* Values that fit the sample: M 256, N 128, K 64, pointers at 0x10000·n. */
 hd_values sample_values(void);
 

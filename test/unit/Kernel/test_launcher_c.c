@@ -167,12 +167,18 @@ static int code_of(const char *rule) {
 }
 
 static void expect_launch(const hd_launch_plan *plan, const hd_values *v, bool tma) {
-  if (seen.n_launches != (plan->grid_x > 0) + (plan->ahead != NULL))
+  if (seen.n_launches != (plan->grid_x > 0) + (plan->ahead != NULL) + (plan->behind != NULL))
     fail_msg("%d launches, m %d n %d g %d", seen.n_launches, (int)v->v[HD_ARG_M],
              (int)v->v[HD_ARG_N], (int)v->v[HD_ARG_G]);
   if (plan->grid_x == 0)
     return;
   assert_int_equal(seen.first_grid, plan->ahead ? plan->ahead_grid : plan->grid_x);
+  if (plan->behind) { /* the last one is what was seen */
+    assert_string_equal(seen.function, plan->behind->entry);
+    assert_int_equal(seen.grid, plan->behind_grid);
+    assert_int_equal(seen.dependent, 1);
+    return;
+  }
   assert_string_equal(seen.function, plan->variant->entry);
   assert_int_equal(seen.grid, plan->grid_x);
   assert_int_equal(seen.block, plan->variant->n_threads);
@@ -287,16 +293,40 @@ static int call_groups(void *library, const hd_values *v) {
                 (void *)x[HD_ARG_OFFSETS], (void *)0x77);
 }
 
+/* The same, whose columns are combined. */
+static hd_values random_combined(uint64_t *seed) {
+  hd_values v = random_groups(seed);
+  v.v[HD_ARG_T] = next(seed) % 8 ? next(seed) % 100 : next(seed) % 5000;
+  v.v[HD_ARG_COMBINE_D] = next(seed) % 64 ? 0x6000 : next(seed) % 2;
+  return v;
+}
+
+static int call_combined(void *library, const hd_values *v) {
+  typedef int (*combined_fn)(const void *, const void *, const void *, void *, const void *,
+                             int32_t, int32_t, int32_t, int64_t, int64_t, float, void *, int32_t,
+                             int64_t, const void *, const void *, int32_t, void *);
+  combined_fn sample = (combined_fn)find(library, "sample");
+  const uint64_t *x = v->v;
+  float alpha;
+  memcpy(&alpha, &x[HD_ARG_ALPHA], 4);
+  return sample(kernel, (void *)x[HD_ARG_A], (void *)x[HD_ARG_B], (void *)x[HD_ARG_D],
+                (void *)x[HD_ARG_USER], (int32_t)x[HD_ARG_M], (int32_t)x[HD_ARG_N],
+                (int32_t)x[HD_ARG_K], (int64_t)x[HD_ARG_LDB], (int64_t)x[HD_ARG_LDD], alpha,
+                (void *)x[HD_ARG_WORKSPACE], (int32_t)x[HD_ARG_G], (int64_t)x[HD_ARG_STRIDE_A],
+                (void *)x[HD_ARG_OFFSETS], (void *)x[HD_ARG_COMBINE_D], (int32_t)x[HD_ARG_T],
+                (void *)0x77);
+}
+
 /* By what a sample's manifest takes. */
 static hd_values random_of(const hd_manifest *m, uint64_t *seed) {
   if (hd_manifest_is_grouped(m))
-    return random_groups(seed);
+    return m->slots ? random_combined(seed) : random_groups(seed);
   return hd_manifest_arg(m, HD_ARG_G) ? random_batch(seed) : random_values(seed);
 }
 
 static int call_of(const hd_manifest *m, void *library, const hd_values *v) {
   if (hd_manifest_is_grouped(m))
-    return call_groups(library, v);
+    return m->slots ? call_combined(library, v) : call_groups(library, v);
   return hd_manifest_arg(m, HD_ARG_G) ? call_batch(library, v) : call(library, v);
 }
 
@@ -388,6 +418,14 @@ static void what_runs_ahead_agrees_too(void **state) {
   void *library = open_launcher(&m, &both);
   agree_everywhere(library, &m);
   workspaces_agree(library, &m);
+  dlclose(library);
+}
+
+static void what_runs_behind_agrees_too(void **state) {
+  (void)state;
+  hd_manifest m = sample_combined();
+  void *library = open_launcher(&m, &both);
+  agree_everywhere(library, &m);
   dlclose(library);
 }
 
@@ -548,6 +586,7 @@ int main(void) {
       cmocka_unit_test(batches_agree_too),
       cmocka_unit_test(groups_agree_too),
       cmocka_unit_test(what_runs_ahead_agrees_too),
+      cmocka_unit_test(what_runs_behind_agrees_too),
       cmocka_unit_test(buckets_agree_too),
       cmocka_unit_test(spread_clusters_agree_too),
       cmocka_unit_test(shared_k_blocks_fit_31_bits),

@@ -68,9 +68,8 @@ static void round_trip_keeps_every_byte(void **state) {
 }
 
 /* A field that neither writer nor reader knows would be lost on the way: every one is compared. */
-static void no_field_is_forgotten(void **state) {
-  (void)state;
-  hd_manifest m = sample_copied(), back;
+static void compare_fields(hd_manifest m) {
+  hd_manifest back;
   hd_arena arena = {0};
   m.b_mn_major = m.d_col_major = m.c_col_major = m.bias_along_n = true;
   char *json = written(&m);
@@ -79,7 +78,7 @@ static void no_field_is_forgotten(void **state) {
 #define SAME_EXPR(member) SAME(member.arg), SAME(member.mul), SAME(member.add), SAME(member.div)
   SAME(ptx_version), SAME(a_elem), SAME(b_elem), SAME(c_elem), SAME(d_elem), SAME(acc_elem);
   SAME(bias_elem), SAME(b_mn_major), SAME(d_col_major), SAME(c_col_major), SAME(bias_along_n);
-  SAME(scale_block), SAME(scale_tiles), SAME(n_args), SAME(n_variants);
+  SAME(slots), SAME(scale_block), SAME(scale_tiles), SAME(n_args), SAME(n_variants);
   for (int i = 0; i < m.n_args; i++) {
     SAME(arg[i].kind), SAME(arg[i].fixed), SAME(arg[i].divisible_by), SAME(arg[i].max);
     SAME_EXPR(arg[i].at_least), SAME(arg[i].align), SAME(arg[i].elem);
@@ -91,6 +90,7 @@ static void no_field_is_forgotten(void **state) {
     SAME(variant[i].split_k), SAME(variant[i].persistent), SAME(variant[i].stream_granule),
         SAME(variant[i].dependent_launch);
     SAME(variant[i].weights_ready), SAME(variant[i].ahead), SAME(variant[i].runs_ahead);
+    SAME(variant[i].behind), SAME(variant[i].runs_behind);
     SAME(variant[i].n_params), SAME(variant[i].n_tmaps), SAME(variant[i].n_requirements);
     SAME_EXPR(variant[i].workspace_bytes_per_tile);
     for (int j = 0; j < m.variant[i].n_params; j++)
@@ -105,6 +105,12 @@ static void no_field_is_forgotten(void **state) {
   assert_string_equal(m.hash, back.hash);
   free(json);
   hd_arena_free(&arena);
+}
+
+static void no_field_is_forgotten(void **state) {
+  (void)state;
+  compare_fields(sample_copied());
+  compare_fields(sample_combined());
 }
 
 /* The strings of a copy are its own. */
@@ -206,7 +212,8 @@ static void indices_belong_to_groups(void **state) {
     heddle_status status;
   } cases[] = {{HD_ARG_GATHER_B, true, HEDDLE_INVALID},   {HD_ARG_T, true, HEDDLE_INVALID},
                {HD_ARG_SCATTER_D, true, HEDDLE_INVALID},  {HD_ARG_SCATTER_D, false, HEDDLE_INVALID},
-               {HD_ARG_GATHER_B, false, HEDDLE_INVALID}};
+               {HD_ARG_GATHER_B, false, HEDDLE_INVALID}, {HD_ARG_COMBINE_D, true, HEDDLE_INVALID},
+               {HD_ARG_COMBINE_D, false, HEDDLE_INVALID}};
   heddle_context *ctx = heddle_context_create();
   for (size_t i = 0; i < HD_COUNT(cases); i++) {
     hd_manifest m = cases[i].groups ? sample_groups() : sample_manifest();
@@ -223,9 +230,42 @@ static void indices_belong_to_groups(void **state) {
   heddle_context_free(ctx);
 }
 
+static void refuse_built(const hd_manifest *m, const char *rule) {
+  heddle_context *ctx = heddle_context_create();
+  assert_int_equal(hd_manifest_check(ctx, m), HEDDLE_INVALID);
+  assert_int_equal(heddle_context_count(ctx), 1);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, rule);
+  heddle_context_free(ctx);
+}
+
+/* Columns are combined behind every variant, in a col_major D alone. */
+static void what_combines_is_whole(void **state) {
+  (void)state;
+  const hd_manifest sound = sample_combined();
+  assert_int_equal(hd_manifest_check(NULL, &sound), HEDDLE_OK);
+  hd_manifest m = sound;
+  m.variant[0].behind = 0;
+  refuse_built(&m, "manifest.combine");
+  m = sound;
+  m.slots = 0;
+  refuse_built(&m, "manifest.combine");
+  m = sound;
+  m.d_col_major = false;
+  refuse_built(&m, "manifest.combine");
+  m = sound;
+  m.variant[2].runs_ahead = true;
+  refuse_built(&m, "manifest.ahead");
+  m = sound;
+  m.variant[0].behind = 2;
+  refuse_built(&m, "manifest.ahead");
+  m = sample_groups();
+  m.slots = 2;
+  refuse_built(&m, "manifest.combine");
+}
+
 static void errors_name_key_value_and_range(void **state) {
   (void)state;
-  refused("\"heddle_manifest\": 8", "\"heddle_manifest\": 9", "manifest.version", "version 9");
+  refused("\"heddle_manifest\": 9", "\"heddle_manifest\": 10", "manifest.version", "version 10");
   refused("\"scale_block\": 0", "\"scale_block\": 64", "manifest.scale-block",
           "got 64 without argument block_scale_a");
   refused("\"scale_tiles\": false", "\"scale_tiles\": true", "manifest.scale-block",
@@ -257,14 +297,6 @@ static void errors_name_key_value_and_range(void **state) {
   refused("\"b_mn_major\": false", "\"b_mn_major\": 1", "manifest.type", "legal: true or false");
   refused("\"at_least\": {", "\"at_least\": 5, \"x\": {", "manifest.type", "legal: an object");
   refused("\"arg\": [", "\"arg\": 5, \"x\": [", "manifest.type", "legal: an array");
-}
-
-static void refuse_built(const hd_manifest *m, const char *rule) {
-  heddle_context *ctx = heddle_context_create();
-  assert_int_equal(hd_manifest_check(ctx, m), HEDDLE_INVALID);
-  assert_int_equal(heddle_context_count(ctx), 1);
-  assert_string_equal(heddle_context_get(ctx, 0)->rule, rule);
-  heddle_context_free(ctx);
 }
 
 static void built_manifests_are_checked_too(void **state) {
@@ -448,6 +480,7 @@ int main(void) {
       cmocka_unit_test(noise_never_crashes),
       cmocka_unit_test(groups_come_whole),
       cmocka_unit_test(indices_belong_to_groups),
+      cmocka_unit_test(what_combines_is_whole),
       cmocka_unit_test(errors_name_key_value_and_range),
       cmocka_unit_test(built_manifests_are_checked_too),
       cmocka_unit_test(a_text_without_memory_is_refused),

@@ -287,6 +287,40 @@ static void what_runs_ahead_is_launched_first(void **state) {
   heddle_kernel_free(kernel);
 }
 
+static void what_runs_behind_is_launched_last(void **state) {
+  fixture *f = *state;
+  f->manifest = sample_combined();
+  heddle_kernel *kernel = loaded(f);
+  heddle_named_arg args[32];
+  size_t n = 0;
+  int stream;
+  for (const char *name; (name = heddle_kernel_arg_name(kernel, n)); n++) {
+    static const struct {
+      const char *name;
+      int64_t value;
+    } numbers[] = {{"m", 256}, {"n", 100},  {"k", 64},   {"g", 4},
+                   {"t", 9},   {"ldb", 64}, {"ldd", 256}};
+    args[n] = (heddle_named_arg){.name = name, .value = {.ptr = (void *)0x10000}};
+    for (size_t i = 0; i < HD_COUNT(numbers); i++)
+      if (!strcmp(numbers[i].name, name))
+        args[n].value = name[1] == 'd' ? (heddle_arg){.i64 = numbers[i].value}
+                                       : (heddle_arg){.i32 = (int32_t)numbers[i].value};
+    if (!strcmp(name, "stride_a"))
+      args[n].value.i64 = 4096;
+    if (!strcmp(name, "alpha"))
+      args[n].value.f32 = 1;
+  }
+  assert_int_equal(heddle_kernel_launch_named(f->ctx, kernel, args, n, &stream), HEDDLE_OK);
+  assert_int_equal(f->fake->n_launches, 2);
+  const fake_launch *l = f->fake->launch;
+  assert_string_equal(l[0].function, "sample_tma");
+  assert_string_equal(l[1].function, "sample_combine");
+  assert_ptr_equal(l[1].config.stream, &stream);
+  assert_int_equal(l[1].config.n_attributes, 1); /* it starts beside the products' end */
+  assert_int_equal(l[1].config.grid_x, 5);       /* of 9 columns, 2 a CTA */
+  heddle_kernel_free(kernel);
+}
+
 static void the_launch_path_allocates_syncs_and_loads_nothing(void **state) {
   fixture *f = *state;
   heddle_kernel *kernel = loaded(f);
@@ -535,6 +569,7 @@ int main(void) {
       CASE(a_launch_hands_over_everything),
       CASE(variants_and_attributes_follow_the_values),
       CASE(what_runs_ahead_is_launched_first),
+      CASE(what_runs_behind_is_launched_last),
       CASE(the_launch_path_allocates_syncs_and_loads_nothing),
       CASE(typed_functions_launch),
       CASE(fixed_sizes_leave_the_prototype),
