@@ -91,8 +91,8 @@ static void add_work(explained *e) {
     hd_strbuf_printf(t, " by %d splits of k, summed by the %s", s->split_k, summing(p, s));
   if (s->stream_k)
     hd_strbuf_add(t, ", the last waves shared over k (stream-K)");
-  hd_strbuf_printf(t, ", %d CTAs an SM%s%s", s->ctas_per_sm, s->persistent ? ", persistent" : "",
-                   sharing(s));
+  hd_strbuf_printf(t, ", %d CTA%s an SM%s%s", s->ctas_per_sm, s->ctas_per_sm == 1 ? "" : "s",
+                   s->persistent ? ", persistent" : "", sharing(s));
 }
 
 void explain_schedule_facts(explained *e) {

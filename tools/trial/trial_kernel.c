@@ -26,18 +26,23 @@ heddle_status trial_kernel_open(heddle_context *ctx, trial_kernel *kernel) {
 
 /* ---- from files ---- */
 
-/* The file of that name, or ending, beside NAME.json. */
-static heddle_status read_beside(heddle_context *ctx, const char *json_path, const char *name,
-                                 const char *ending, char **data, size_t *n_bytes) {
+/* Of FOLDER/NAME.json the bytes of FOLDER/; of FOLDER/NAME. */
+static int32_t folder_of(const char *json_path) {
   const char *slash = strrchr(json_path, '/');
-  size_t stem = strlen(json_path);
+  return slash ? (int32_t)(slash + 1 - json_path) : 0;
+}
+
+static int32_t stem_of(const char *json_path) {
+  const char *end = strrchr(json_path, '.');
+  bool is_json = end && strcmp(end, ".json") == 0;
+  return (int32_t)(is_json ? (size_t)(end - json_path) : strlen(json_path));
+}
+
+/* The file whose path is the first `kept` bytes of the manifest's, and `rest`. */
+static heddle_status read_beside(heddle_context *ctx, const char *json_path, int32_t kept,
+                                 const char *rest, char **data, size_t *n_bytes) {
   hd_strbuf path = {0};
-  if (stem > 5 && strcmp(json_path + stem - 5, ".json") == 0)
-    stem -= 5;
-  if (name)
-    hd_strbuf_printf(&path, "%.*s%s", slash ? (int)(slash + 1 - json_path) : 0, json_path, name);
-  else
-    hd_strbuf_printf(&path, "%.*s%s", (int)stem, json_path, ending);
+  hd_strbuf_printf(&path, "%.*s%s", kept, json_path, rest);
   heddle_status status = hd_file_read(ctx, hd_strbuf_text(&path), data, n_bytes);
   hd_strbuf_free(&path);
   return status;
@@ -47,10 +52,11 @@ static heddle_status read_beside(heddle_context *ctx, const char *json_path, con
 static heddle_status read_single(heddle_context *ctx, const char *path, const char *json,
                                  size_t json_bytes, trial_kernel *kernel) {
   HD_TRY(hd_manifest_read(ctx, json, json_bytes, &kernel->arena, &kernel->manifest));
-  HD_TRY(read_beside(ctx, path, NULL, ".ptx", &kernel->file[0], &kernel->code.ptx_bytes));
+  HD_TRY(read_beside(ctx, path, stem_of(path), ".ptx", &kernel->file[0], &kernel->code.ptx_bytes));
   kernel->code.ptx = kernel->file[0];
   if (kernel->manifest.cubin_hash[0]) {
-    HD_TRY(read_beside(ctx, path, NULL, ".cubin", &kernel->file[1], &kernel->code.cubin_bytes));
+    HD_TRY(read_beside(ctx, path, stem_of(path), ".cubin", &kernel->file[1],
+                       &kernel->code.cubin_bytes));
     kernel->code.cubin = kernel->file[1];
   }
   return hd_manifest_check_code(ctx, &kernel->manifest, &kernel->code);
@@ -86,7 +92,7 @@ static heddle_status read_bundle(heddle_context *ctx, const char *path, const ch
   size_t n_bytes;
   HD_TRY(hd_bundle_read(ctx, json, json_bytes, &kernel->arena, bundle));
   HD_TRY(pick_part(ctx, bundle, target, runs, user, &part));
-  HD_TRY(read_beside(ctx, path, bundle->file, NULL, &kernel->file[0], &n_bytes));
+  HD_TRY(read_beside(ctx, path, folder_of(path), bundle->file, &kernel->file[0], &n_bytes));
   kernel->manifest = bundle->part[part].manifest;
   return hd_bundle_code(ctx, bundle, part, (const unsigned char *)kernel->file[0], n_bytes,
                         &kernel->code);
