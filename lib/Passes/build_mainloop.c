@@ -14,11 +14,12 @@
 #include "Schedule/resources.h"
 #include "Passes/stage.h"
 
-static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_op *kernel, hd_stage *st) {
+static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_stage_records records,
+                           hd_op *kernel, hd_stage *st) {
   hd_plan *plan;
   HD_TRY(hd_plan_of(pass->ctx, m, kernel, &plan));
   *st = (hd_stage){.ctx = pass->ctx, .module = m, .plan = plan, .p = plan->p, .s = plan->s};
-  st->records = hd_stage_find_records(m);
+  st->records = records;
   st->row = plan->row;
   st->variant = plan->variant;
   if (st->variant->staged)
@@ -53,9 +54,10 @@ static bool is_needed(const hd_op *op) {
 }
 
 /* Builds the role level behind the ops of the tile level, then drops those. */
-static heddle_status stage_kernel(hd_pass_context *pass, hd_module *m, hd_op *kernel) {
+static heddle_status stage_kernel(hd_pass_context *pass, hd_module *m, hd_stage_records records,
+                                  hd_op *kernel) {
   hd_stage st;
-  HD_TRY(begin(pass, m, kernel, &st));
+  HD_TRY(begin(pass, m, records, kernel, &st));
   hd_op *last_old = kernel->regions[0]->last;
   st.b = hd_builder_at_end(m, kernel->regions[0]);
   st.b.loc = st.p.matmul->loc;
@@ -81,8 +83,12 @@ heddle_status hd_pass_build_mainloop(hd_pass_context *pass, hd_module *module) {
   hd_plan *plan;
   HD_FOR_OPS(kernel, module->body) /* of text: read, as all that share a workspace */
     HD_TRY(hd_plan_of(pass->ctx, module, kernel, &plan));
-  HD_FOR_OPS(kernel, module->body)
-    HD_TRY(stage_kernel(pass, module, kernel));
+  hd_stage_records records = hd_stage_find_records(module);
+  HD_FOR_OPS(kernel, module->body) {
+    HD_TRY(stage_kernel(pass, module, records, kernel));
+    hd_op_remove_attr(kernel, HD_ATTR_RECORD_BYTES);
+    hd_op_remove_attr(kernel, HD_ATTR_RECORDS);
+  }
   module->level = HD_LEVEL_ROLE;
   return HEDDLE_OK;
 }

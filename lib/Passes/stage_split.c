@@ -18,18 +18,22 @@ static int64_t partial_bytes(const hd_schedule *s) {
 
 static int64_t record_bytes(const hd_schedule *s) { return partial_bytes(s) + COUNTER_BYTES; }
 
+static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
+
 /* Records lie at the same bytes whatever the sizes of a launch and whichever kernel of the module
  * takes it: a counter, which is left at zero, is never where a partial has been. */
 hd_stage_records hd_stage_find_records(const hd_module *m) {
   hd_stage_records all = {0};
+  HD_FOR_OPS(kernel, m->body) {
+    all.bytes = larger(all.bytes, hd_op_int(kernel, HD_ATTR_RECORD_BYTES, 0));
+    all.n_warps = (int32_t)larger(all.n_warps, hd_op_int(kernel, HD_ATTR_RECORDS, 0));
+  }
   for (const hd_plan *plan = m->plans; plan; plan = plan->next) {
     const hd_schedule *s = &plan->s;
     if (!hd_schedule_shares_tiles(s) || hd_schedule_along_k(s) > 1)
       continue;
-    int64_t bytes = record_bytes(s);
-    int32_t warps = s->warps_m * s->warps_n;
-    all.bytes = bytes > all.bytes ? bytes : all.bytes;
-    all.n_warps = warps > all.n_warps ? warps : all.n_warps;
+    all.bytes = larger(all.bytes, record_bytes(s));
+    all.n_warps = (int32_t)larger(all.n_warps, s->warps_m * s->warps_n);
   }
   return all;
 }
