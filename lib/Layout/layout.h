@@ -73,13 +73,6 @@ void hd_layout_point(const hd_layout *layout, uint64_t i, uint32_t *in);
  * refusal. */
 typedef enum hd_answer { HD_NO, HD_YES, HD_UNDECIDED } hd_answer;
 
-/* g after f: out(g(f(x))). f's outputs must be g's inputs, by name and in order. Exact or refused:
- * HD_NO when f leaves g's domain or dimensions differ, HD_UNDECIDED when the result has no block +
- * repeats form. */
-hd_answer hd_layout_compose(const hd_layout *f, const hd_layout *g, hd_layout *result);
-/* The inverse of a bijection onto a full box. Repeats must be separable (each strides over a whole
- * block of one output dimension). */
-hd_answer hd_layout_invert(const hd_layout *layout, hd_layout *result);
 /* Same function on the same domain (names of dimensions must agree, their factoring need not). */
 hd_answer hd_layout_equal(const hd_layout *a, const hd_layout *b);
 /* No two points share an image / every point of the box of out extents is an image. */
@@ -94,10 +87,6 @@ bool hd_layout_swizzle(hd_layout *layout, unsigned dim, unsigned b, unsigned m, 
  * hardware groups them (32, 16 or 8 lanes a phase). 1 = free of conflicts; else the worst number of
  * distinct 4-byte words that one bank must serve in a phase. */
 unsigned hd_bank_conflicts(const uint32_t *address, unsigned n_lanes, unsigned access_bytes);
-/* The same for output dimension `dim` over input dimension `lane_dim`, other inputs at each of
- * their values: the worst. */
-unsigned hd_layout_bank_conflicts(const hd_layout *layout, unsigned lane_dim, unsigned dim,
-                                  unsigned access_bytes);
 
 /* The smallest Swizzle<b, 4, 3> (b = 0..3) that makes ldmatrix and 16-byte copies of rows of
  * `row_bytes` free of bank conflicts; -1 when none does. */

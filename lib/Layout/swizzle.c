@@ -1,6 +1,4 @@
 /* Swizzles and shared-memory banks: 32 banks of 4 bytes. */
-#include <string.h>
-
 #include "Layout/layout.h"
 
 enum { N_BANKS = 32, BANK_BYTES = 4, PHASE_BYTES = N_BANKS * BANK_BYTES };
@@ -66,30 +64,6 @@ unsigned hd_bank_conflicts(const uint32_t *address, unsigned n_lanes, unsigned a
   for (unsigned first = 0; first < n_lanes; first += lanes_a_phase) {
     unsigned n = n_lanes - first < lanes_a_phase ? n_lanes - first : lanes_a_phase;
     unsigned here = phase_conflicts(address + first, n, access_bytes);
-    worst = here > worst ? here : worst;
-  }
-  return worst;
-}
-
-unsigned hd_layout_bank_conflicts(const hd_layout *layout, unsigned lane_dim, unsigned dim,
-                                  unsigned access_bytes) {
-  uint64_t points = hd_layout_points(layout);
-  uint32_t n_lanes = hd_layout_in_size(layout, lane_dim), address[32];
-  unsigned worst = 1;
-  n_lanes = n_lanes > 32 ? 32 : n_lanes;
-  for (uint64_t i = 0; i < points; i++) {
-    uint32_t in[HD_LAYOUT_DIMS];
-    int64_t out[HD_LAYOUT_DIMS];
-    hd_layout_point(layout, i, in);
-    if (in[lane_dim] % 32)
-      continue;
-    uint32_t first = in[lane_dim];
-    for (uint32_t lane = 0; lane < n_lanes; lane++) {
-      in[lane_dim] = first + lane;
-      hd_layout_apply(layout, in, out);
-      address[lane] = (uint32_t)out[dim];
-    }
-    unsigned here = hd_bank_conflicts(address, n_lanes, access_bytes);
     worst = here > worst ? here : worst;
   }
   return worst;

@@ -8,13 +8,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-void layouts_compose_exactly(void **state);
-void layouts_invert_exactly(void **state);
 void equality_sees_through_factoring(void **state);
 void equality_reads_every_number(void **state);
 void injectivity_is_exact(void **state);
 void wrong_dimensions_are_refused(void **state);
-void repeats_without_form_are_undecided(void **state);
 void cute_text_is_right(void **state);
 
 void conflicts_of_known_accesses(void **state);

@@ -48,13 +48,29 @@ static hd_layout rows_of_128(int32_t stage) {
   return layout;
 }
 
+/* The worst column of chunks, as ldmatrix reads it. */
+static unsigned chunk_conflicts(const hd_layout *layout) {
+  unsigned worst = 0;
+  for (uint32_t chunk = 0; chunk < 8; chunk++) {
+    uint32_t address[8];
+    for (uint32_t row = 0; row < 8; row++) {
+      int64_t out[HD_LAYOUT_DIMS];
+      hd_layout_apply(layout, (const uint32_t[]){row, chunk}, out);
+      address[row] = (uint32_t)out[0];
+    }
+    unsigned here = hd_bank_conflicts(address, 8, 16);
+    worst = here > worst ? here : worst;
+  }
+  return worst;
+}
+
 void swizzle_refuses_carries(void **state) {
   (void)state;
   hd_layout whole = rows_of_128(4096), broken = rows_of_128(4608);
-  assert_int_equal(hd_layout_bank_conflicts(&whole, 0, 0, 16), 8);
+  assert_int_equal(chunk_conflicts(&whole), 8);
   assert_true(hd_layout_swizzle(&whole, 0, 3, 4, 3));
   assert_int_equal(hd_layout_injective(&whole), HD_YES);
-  assert_int_equal(hd_layout_bank_conflicts(&whole, 0, 0, 16), 1);
+  assert_int_equal(chunk_conflicts(&whole), 1);
   assert_false(hd_layout_swizzle(&broken, 0, 3, 4, 3)); /* 4608 = 4.5 patterns */
 }
 

@@ -2,13 +2,10 @@
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(layouts_compose_exactly),
-      cmocka_unit_test(layouts_invert_exactly),
       cmocka_unit_test(equality_sees_through_factoring),
       cmocka_unit_test(equality_reads_every_number),
       cmocka_unit_test(injectivity_is_exact),
       cmocka_unit_test(wrong_dimensions_are_refused),
-      cmocka_unit_test(repeats_without_form_are_undecided),
       cmocka_unit_test(cute_text_is_right),
       cmocka_unit_test(conflicts_of_known_accesses),
       cmocka_unit_test(swizzle_is_derived),
