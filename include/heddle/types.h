@@ -27,6 +27,7 @@ typedef struct heddle_elem_info {
   uint8_t value_bits, container_bits;
   heddle_elem_kind kind;
   uint8_t group, kept; /* elements in a sparse group, and how many of them stay; 0, 0: dense only */
+  heddle_elem acc, d;  /* the usual accumulators and D of a product whose A is of the type */
 } heddle_elem_info;
 
 /* The table row of an element type; NULL when elem is not one. Thread-safe. */

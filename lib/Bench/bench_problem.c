@@ -14,7 +14,7 @@
 hd_product hd_bench_product(const hd_bench_problem *p) {
   return (hd_product){.a = p->elem,
                       .b = p->elem,
-                      .acc = hd_product_accumulator(p->elem),
+                      .acc = heddle_elem_get(p->elem)->acc,
                       .d = p->d_elem,
                       .m = p->m,
                       .n = p->n,

@@ -43,7 +43,7 @@ hd_bench_problem hd_bench_random(uint64_t seed, int64_t index) {
     double n = log_uniform(&state, 1, 16384);
     p.n = round_to(n, n < 64 ? 1 : uniform(&state) < 0.75 ? 64 : 8);
     p.k = draw_k(&state, p.elem);
-    p.d_elem = hd_product_output(p.elem);
+    p.d_elem = heddle_elem_get(p.elem)->d;
     double m = (double)p.m, k = (double)p.k, width = (double)p.n;
     if (m * k <= most_weights && width * (m + k) <= most_operands && m * k * width <= most_products)
       return p;

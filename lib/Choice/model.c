@@ -255,8 +255,8 @@ static void make_products(heddle_context *ctx, const model *x, const hd_model_op
     for (int32_t t = 0; t < o->n_tokens; t++) {
       hd_product p = {.a = x->type,
                       .b = x->type,
-                      .acc = hd_product_accumulator(x->type),
-                      .d = hd_product_output(x->type),
+                      .acc = heddle_elem_get(x->type)->acc,
+                      .d = heddle_elem_get(x->type)->d,
                       .m = x->list[i].m,
                       .n = tokens_of(x, &x->list[i], o->tokens[t]),
                       .k = x->list[i].k};

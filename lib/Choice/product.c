@@ -12,14 +12,6 @@
 
 enum { USUAL_SIZE = 4096 };
 
-heddle_elem hd_product_accumulator(heddle_elem a) {
-  return heddle_elem_get(a)->kind == HEDDLE_FLOAT ? HEDDLE_F32 : HEDDLE_S32;
-}
-
-heddle_elem hd_product_output(heddle_elem a) {
-  return a == HEDDLE_TF32 ? HEDDLE_F32 : a == HEDDLE_F16 ? HEDDLE_F16 : HEDDLE_BF16;
-}
-
 static const char *name(heddle_elem elem) { return heddle_elem_get(elem)->name; }
 
 static const char *b_order(const hd_product *p) { return p->b_mn_major ? "mn_major" : "k_major"; }
@@ -242,7 +234,7 @@ heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *targe
   if (!read_types(types, &p))
     return hd_error(ctx, HEDDLE_INVALID, loc, "tune.type",
                     "got type \"%s\"; legal: as bf16, e4m3xe5m2", types);
-  p.d = hd_product_output(p.a);
+  p.d = heddle_elem_get(p.a)->d;
   if (got >= 5 && heddle_elem_parse(d, &p.d) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, loc, "tune.type",
                     "got type \"%s\" of D; legal: as bf16, f32", d);
@@ -254,7 +246,7 @@ heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *targe
   if (*last && !p.weights_ready)
     return hd_error(ctx, HEDDLE_INVALID, loc, "tune.promise", "got \"%s\"; legal: weights_ready",
                     last);
-  p.acc = hd_product_accumulator(p.a);
+  p.acc = heddle_elem_get(p.a)->acc;
   p.m = m;
   p.n = n;
   p.k = k;

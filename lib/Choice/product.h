@@ -27,10 +27,6 @@ typedef struct hd_product {
 
 enum { HD_PRODUCT_MOST_SIZE = 1 << 20 }; /* of m, n and k */
 
-/* What a product of A's type accumulates in, and D's type, unless another is said. */
-heddle_elem hd_product_accumulator(heddle_elem a);
-heddle_elem hd_product_output(heddle_elem a);
-
 /* "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 n=16 k=4096 k_major row_major": a record's name. Then
  * what there is of " act=swiglu", " bias=m", " c", " g=12" (a batch), " scale_a=one", " scale_b=
  * vector", " weights_ready", in the order of the names. */
@@ -53,8 +49,7 @@ hd_product hd_product_of(const hd_problem *problem, const int64_t hint_mnk[3]);
 heddle_status hd_check_sizes(heddle_context *ctx, const hd_problem *problem, const int64_t mnk[3]);
 
 /* A line of a grid: "TYPE M K N [DTYPE [ORDER [weights_ready]]]"; TYPE of A and B, "AxB" when they
- * differ; D is of hd_product_output,
- * row_major, unless it says otherwise. HEDDLE_INVALID at loc. */
+ * differ; D is of A's usual type, row_major, unless it says otherwise. HEDDLE_INVALID at loc. */
 heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *target, const char *line,
                               hd_product *product);
 

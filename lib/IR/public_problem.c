@@ -367,12 +367,6 @@ static hd_value *build_block_scale(building *g, int which) {
   return named(op, which ? "block_scale_b" : "block_scale_a");
 }
 
-static heddle_elem accumulator(const heddle_problem *p) {
-  if (p->has_acc)
-    return p->acc;
-  return heddle_elem_get(p->a.type)->kind == HEDDLE_FLOAT ? HEDDLE_F32 : HEDDLE_S32;
-}
-
 /* in: C, bias and the two scales, each NULL when absent. */
 static hd_value *build_epilogue(building *g, hd_value *x, hd_value *const in[4]) {
   const heddle_problem *p = g->p;
@@ -416,7 +410,7 @@ static hd_op *build_index(building *g, const char *operand, hd_value *length) {
 
 static void build_all(building *g) {
   const heddle_problem *p = g->p;
-  heddle_elem acc = accumulator(p);
+  heddle_elem acc = p->has_acc ? p->acc : heddle_elem_get(p->a.type)->acc;
   build_kernel(g);
   build_sizes(g);
   hd_value *a = build_sparse(g);

@@ -28,8 +28,8 @@ int heddle_status_exit_code(heddle_status status) {
 }
 
 static const heddle_elem_info elems[HEDDLE_N_ELEMS] = {
-#define HEDDLE_ELEM(name, text, value_bits, container_bits, kind, group, kept)                     \
-  {text, value_bits, container_bits, HEDDLE_##kind, group, kept},
+#define HEDDLE_ELEM(name, text, value_bits, container_bits, kind, group, kept, acc, d)             \
+  {text, value_bits, container_bits, HEDDLE_##kind, group, kept, HEDDLE_##acc, HEDDLE_##d},
 #include "heddle/types.def"
 #undef HEDDLE_ELEM
 };

@@ -1,7 +1,6 @@
 #include "bench_grid.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Support/arena.h"
@@ -27,7 +26,7 @@ static heddle_status read_line(heddle_context *ctx, hd_loc loc, const char *text
   if (heddle_elem_parse(type, &p->elem) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, loc, "bench.type",
                     "got type \"%s\"; legal: as bf16, e4m3", type);
-  p->d_elem = hd_product_output(p->elem);
+  p->d_elem = heddle_elem_get(p->elem)->d;
   if (got == 5 && heddle_elem_parse(d, &p->d_elem) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, loc, "bench.type",
                     "got type \"%s\"; legal: as bf16, f32", d);

@@ -583,7 +583,7 @@ int cmd_bench(int argc, char **argv) {
   if (go != CLI_GO)
     return go;
   if (a.problem.d_elem == HEDDLE_N_ELEMS)
-    a.problem.d_elem = hd_product_output(a.problem.elem);
+    a.problem.d_elem = heddle_elem_get(a.problem.elem)->d;
   if ((a.list || a.predict) && !a.target)
     a.target = "sm_90a";
   char *found = a.ptxas ? NULL : compile_find_ptxas(), *cutlass = find_cutlass(&a);

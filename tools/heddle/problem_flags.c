@@ -103,8 +103,8 @@ static heddle_status read_operands(heddle_context *ctx, heddle_problem *p, const
                     "got no --type; legal: -m, -n, -k and --type together, or a FILE");
   HD_TRY(read_elem(ctx, "--type", f->type, HEDDLE_BF16, &a));
   HD_TRY(read_elem(ctx, "--b-type", f->b_type, a, &b));
-  HD_TRY(read_elem(ctx, "--acc", f->acc, hd_product_accumulator(a), &acc));
-  HD_TRY(read_elem(ctx, "--d-type", f->d_type, hd_product_output(a), &d));
+  HD_TRY(read_elem(ctx, "--acc", f->acc, heddle_elem_get(a)->acc, &acc));
+  HD_TRY(read_elem(ctx, "--d-type", f->d_type, heddle_elem_get(a)->d, &d));
   HD_TRY(read_word(ctx, "--b-order", f->b_order, b_orders, HD_COUNT(b_orders), &b_order));
   HD_TRY(read_word(ctx, "--d-order", f->d_order, d_orders, HD_COUNT(d_orders), &d_order));
   heddle_order stored = d_order ? HEDDLE_COL_MAJOR : HEDDLE_ROW_MAJOR;

@@ -27,7 +27,7 @@ def elem(name):
 
 
 def info(name):
-    """The table row of an element type: value_bits, container_bits, kind, group, kept."""
+    """The table row of an element type: value_bits, container_bits, kind, group, kept, acc, d."""
     return _c.heddle_elem_get(elem(name)).contents
 
 

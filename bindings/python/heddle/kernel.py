@@ -64,7 +64,7 @@ class Problem:
                 self._set_size(p, _DIMS[dim], size)
             _c.heddle_problem_set_a(p, elem(type))
             _c.heddle_problem_set_b(p, elem(b_type or type), _choose(_ORDERS, b_order, "problem.order"), ldb, 0)
-            _c.heddle_problem_set_d(p, elem(out or _default_out(type)), _choose(_ORDERS, d_order, "problem.order"),
+            _c.heddle_problem_set_d(p, elem(out) if out else info(type).d, _choose(_ORDERS, d_order, "problem.order"),
                                     ldd, 0)
             if c:
                 _c.heddle_problem_set_c(p, elem(c), _choose(_ORDERS, c_order, "problem.order"), ldc, 0)
@@ -157,10 +157,6 @@ class Problem:
 
 def _free(pointer):
     ctypes.CDLL(None).free(ctypes.cast(pointer, ctypes.c_void_p))
-
-
-def _default_out(type):
-    return "f32" if type == "tf32" else "f16" if type == "f16" else "bf16"
 
 
 _tuned = {}
