@@ -29,6 +29,11 @@ uint64_t hd_arg_bits(heddle_arg_class class, heddle_arg arg);
 static inline bool hd_arg_is_weights(hd_arg_kind kind) {
   return kind == HD_ARG_A || kind == HD_ARG_BLOCK_SCALE_A;
 }
+/* A size, pitch or stride: what a launch may be asked to have. */
+static inline bool hd_arg_is_size(hd_arg_kind kind) {
+  heddle_arg_class of = hd_arg_class_of(kind);
+  return of == HEDDLE_CLASS_I32 || of == HEDDLE_CLASS_I64;
+}
 /* How far apart the matrices of an operand of a batch are; 0: there is one. */
 static inline bool hd_arg_is_batch_stride(hd_arg_kind kind) {
   return kind >= HD_ARG_STRIDE_A && kind <= HD_ARG_STRIDE_SCALE_B;

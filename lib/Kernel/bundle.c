@@ -1,7 +1,6 @@
 #include "Kernel/bundle.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Support/diag.h"

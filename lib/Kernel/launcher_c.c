@@ -3,7 +3,6 @@
 #include "Kernel/launcher_c.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Kernel/launcher_text.h" /* made by the build */

@@ -1,7 +1,5 @@
 #include "Kernel/manifest.h"
 
-#include <string.h>
-
 #include "Support/strbuf.h"
 
 const hd_arg *hd_manifest_arg(const hd_manifest *manifest, hd_arg_kind kind) {

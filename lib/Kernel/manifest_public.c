@@ -1,8 +1,6 @@
 /* heddle/manifest.h over manifest.h. */
 #include "heddle/manifest.h"
 
-#include <stdlib.h>
-
 #include "Kernel/manifest.h"
 #include "Support/diag.h"
 #include "Support/memory.h"

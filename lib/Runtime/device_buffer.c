@@ -1,6 +1,4 @@
 /* Guarded buffers and rotations of them. */
-#include <stdlib.h>
-
 #include "Runtime/device.h"
 #include "Support/arena.h"
 #include "Support/diag.h"

@@ -1,7 +1,4 @@
 /* A device and what the driver says of it. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "Runtime/device.h"
 #include "Support/arena.h"
 #include "Support/diag.h"

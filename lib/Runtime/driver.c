@@ -2,7 +2,6 @@
 #include "Runtime/driver.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Support/arena.h"

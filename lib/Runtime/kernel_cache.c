@@ -6,7 +6,6 @@
 #include "Runtime/kernel_cache.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Support/arena.h"

@@ -1,6 +1,5 @@
 /* The typed C function of a kernel: a libffi closure over the launch path. */
 #include <ffi.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Runtime/loaded_kernel.h"

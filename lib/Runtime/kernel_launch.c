@@ -159,9 +159,10 @@ static int32_t find_passed(const heddle_kernel *kernel, const char *name) {
   return i;
 }
 
-static heddle_status arrange(heddle_context *ctx, const heddle_kernel *kernel,
-                             const heddle_named_arg *named, size_t n_named,
-                             heddle_arg args[HD_MAX_ARGS]) {
+heddle_status heddle_kernel_args_by_name(heddle_context *ctx, const heddle_kernel *kernel,
+                                         const heddle_named_arg *named, size_t n_named,
+                                         heddle_arg *args) {
+  heddle_arg arranged[HD_MAX_ARGS];
   bool given[HD_MAX_ARGS] = {false};
   for (size_t i = 0; i < n_named; i++) {
     const char *name = named[i].name ? named[i].name : "";
@@ -172,21 +173,13 @@ static heddle_status arrange(heddle_context *ctx, const heddle_kernel *kernel,
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.name",
                       "argument %s is given twice; legal: once", name);
     given[at] = true;
-    args[at] = named[i].value;
+    arranged[at] = named[i].value;
   }
   for (int32_t i = 0; i < kernel->n_passed; i++)
     if (!given[i])
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.name",
                       "argument %s of kernel %s is missing; legal: all of %s",
                       hd_arg_name(kernel->passed[i]), kernel->manifest.name, kernel->prototype);
-  return HEDDLE_OK;
-}
-
-heddle_status heddle_kernel_args_by_name(heddle_context *ctx, const heddle_kernel *kernel,
-                                         const heddle_named_arg *named, size_t n_named,
-                                         heddle_arg *args) {
-  heddle_arg arranged[HD_MAX_ARGS];
-  HD_TRY(arrange(ctx, kernel, named, n_named, arranged));
   memcpy(args, arranged, sizeof *args * (size_t)kernel->n_passed);
   return HEDDLE_OK;
 }
@@ -195,7 +188,7 @@ heddle_status heddle_kernel_launch_named(heddle_context *ctx, const heddle_kerne
                                          const heddle_named_arg *named, size_t n_named,
                                          void *stream) {
   heddle_arg args[HD_MAX_ARGS];
-  HD_TRY(arrange(ctx, kernel, named, n_named, args));
+  HD_TRY(heddle_kernel_args_by_name(ctx, kernel, named, n_named, args));
   return heddle_kernel_launch(ctx, kernel, args, (size_t)kernel->n_passed, stream);
 }
 

@@ -1,6 +1,4 @@
 /* Loading a kernel into the current context: module, functions, attributes, the gate. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Runtime/loaded_kernel.h"

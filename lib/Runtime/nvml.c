@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include "Support/arena.h"
 #include "Support/diag.h"

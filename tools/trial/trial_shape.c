@@ -25,27 +25,22 @@ static heddle_status check_asked(heddle_context *ctx, const hd_manifest *manifes
 
 heddle_status trial_check_sizes(heddle_context *ctx, const hd_manifest *manifest,
                                 const int64_t size[HD_N_ARG_KINDS]) {
-  static const hd_arg_kind kinds[] = {HD_ARG_M,   HD_ARG_N,   HD_ARG_K,
-                                      HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD,
-                                      HD_ARG_LDSA, HD_ARG_LDSB, HD_ARG_G, HD_ARG_T,
-                                      HD_ARG_STRIDE_A, HD_ARG_STRIDE_B, HD_ARG_STRIDE_C,
-                                      HD_ARG_STRIDE_D, HD_ARG_STRIDE_BIAS, HD_ARG_STRIDE_SCALE_A,
-                                      HD_ARG_STRIDE_SCALE_B};
   hd_values values = {0}; /* a size that is left to the launch makes no pitch too short */
   for (int i = 0; i < manifest->n_args; i++) {
     const hd_arg *arg = &manifest->arg[i];
     int64_t asked = size[arg->kind] == TRIAL_SHARED ? 0 : size[arg->kind];
     values.v[arg->kind] = (uint64_t)(arg->fixed > 0 ? arg->fixed : asked);
   }
-  for (size_t i = 0; i < HD_COUNT(kinds); i++) {
-    const hd_arg *arg = hd_manifest_arg(manifest, kinds[i]);
-    if (size[kinds[i]] && !arg)
+  for (hd_arg_kind kind = 0; kind < HD_N_ARG_KINDS; kind++) {
+    const hd_arg *arg = hd_manifest_arg(manifest, kind);
+    if (!hd_arg_is_size(kind))
+      continue;
+    if (size[kind] && !arg)
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
                       "got %s = %lld, but the kernel has no such argument; nearest: without it",
-                      hd_arg_name(kinds[i]),
-                      size[kinds[i]] == TRIAL_SHARED ? 0LL : (long long)size[kinds[i]]);
-    HD_TRY(check_asked(ctx, manifest, kinds[i], size));
-    if (size[kinds[i]])
+                      hd_arg_name(kind), size[kind] == TRIAL_SHARED ? 0LL : (long long)size[kind]);
+    HD_TRY(check_asked(ctx, manifest, kind, size));
+    if (size[kind])
       HD_TRY(hd_manifest_check_number(ctx, arg, &values));
   }
   return HEDDLE_OK;
