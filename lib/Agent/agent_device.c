@@ -1,26 +1,21 @@
 #include "Agent/agent_device.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "Support/strbuf.h"
 
-static void describe_scripted(const hd_agent_options *o, hd_agent_device *d) {
-  snprintf(d->is.uuid, sizeof d->is.uuid, "scripted-%s-%u", o->scripted, o->gpu);
-  snprintf(d->is.name, sizeof d->is.name, "Scripted %s", o->scripted);
-  snprintf(d->is.driver, sizeof d->is.driver, "none");
-  snprintf(d->device_class, sizeof d->device_class, "scripted:%s", o->scripted);
-}
-
 heddle_status hd_agent_device_open(heddle_context *ctx, const hd_agent_options *o,
                                    hd_agent_device *device) {
   hd_agent_device d = {.lock = {-1}, .locks = o->locks};
   HD_TRY(hd_file_mkdirs(ctx, o->locks));
   if (o->scripted) {
-    describe_scripted(o, &d);
+    snprintf(d.is.uuid, sizeof d.is.uuid, "scripted-%s-%u", o->scripted, o->gpu);
+    snprintf(d.is.name, sizeof d.is.name, "Scripted %s", o->scripted);
+    snprintf(d.is.driver, sizeof d.is.driver, "none");
+    snprintf(d.device_class, sizeof d.device_class, "scripted:%s", o->scripted);
     *device = d;
     return HEDDLE_OK;
   }

@@ -1,6 +1,4 @@
 /* What an agent sends and says: the spool, and the lines of its log. */
-#include <string.h>
-
 #include "Agent/agent_state.h"
 #include "Support/arena.h"
 #include "Support/diag.h"

@@ -1,7 +1,6 @@
 /* One lease: its child, its renewals, its measurements, its end. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Agent/agent_state.h"

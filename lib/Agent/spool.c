@@ -2,7 +2,6 @@
 #include "Support/memory.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* An entry: "M 12 {…}": kind, lease, body. */

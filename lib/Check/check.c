@@ -1,8 +1,6 @@
 #include "Check/check.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Check/check_instances.h"

@@ -1,7 +1,5 @@
 /* Copies into shared memory. The tag of a cell says what it holds: of A the source offset in
  * cells, of B (byte of the row) << 32 | row. */
-#include <stdio.h>
-
 #include "Check/check_machine.h"
 
 static uint64_t b_tag(int64_t byte, int64_t row) {

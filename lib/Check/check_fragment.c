@@ -1,6 +1,4 @@
 /* Fragments in registers: what they hold, and who may touch them (R5). */
-#include <string.h>
-
 #include "Check/check_machine.h"
 #include "Layout/packed_format.h"
 #include "Spec/spec.h"

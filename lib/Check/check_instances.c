@@ -28,9 +28,6 @@
 
 #include "Support/activations.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
   TILES = 3, /* of a CTA, that show each change from one to the next */
   ROUTINGS = 5, /* of groups: each size comes first once */

@@ -1,8 +1,6 @@
 #include "Check/check_machine.h"
 #include "Support/memory.h"
 
-#include <stdlib.h>
-
 /* --- setting up ----------------------------------------------------------------------------- */
 
 /* The parts of a clock that an access of the kernel may wait for, and those before them. */

@@ -8,8 +8,6 @@
  * same offset, same strips and columns, each part once, from the k-block where the part before it
  * ends, published by the same counter. Of a tile that is whole (one part) nothing is stored,
  * counted or read: nobody has to be the last. */
-#include <stdlib.h>
-
 #include "Check/check_machine.h"
 #include "Layout/packed_format.h"
 

@@ -1,6 +1,5 @@
 #include "Check/check_program.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "IR/shared_layout.h"

@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "Check/check_machine.h"
@@ -186,12 +185,6 @@ static void write_span(pass *p, hd_ck_span *span, uint64_t tag) {
   insert(span, 0, p->id);
   span->n_writes = 1;
   span->tag = tag;
-}
-
-static void read_span(pass *p, hd_ck_span *span) {
-  for (int32_t i = 0; i < span->n_writes; i++)
-    compare_once(p, ids_of(span)[i]);
-  enter_read(p, span);
 }
 
 /* --- regions --------------------------------------------------------------------------------- */
@@ -396,7 +389,9 @@ static uint64_t read_range(pass *p, const hd_ck_region *region, int64_t lo, int6
         unwritten(p->m, p->id, at + (int64_t)cell * HD_CK_CELL);
       else if (x.span[j].tag != base + (uint64_t)cell)
         mixed(p, at + (int64_t)cell * HD_CK_CELL);
-      read_span(p, &x.span[j]);
+      for (int32_t i = 0; i < x.span[j].n_writes; i++)
+        compare_once(p, ids_of(&x.span[j])[i]);
+      enter_read(p, &x.span[j]);
     }
     at = x.end;
   }

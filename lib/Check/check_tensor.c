@@ -1,8 +1,6 @@
 /* tcgen05: tensor memory, and what orders its asynchronous operations (R9). A slot is taken as 128
  * lanes behind each other. The tag of a cell of metadata says which block and strip it is of; what
  * accumulators hold stands beside their slot, by slab of 64 rows. */
-#include <string.h>
-
 #include "Check/check_machine.h"
 #include "Layout/packed_format.h"
 #include "Spec/spec.h"

@@ -1,7 +1,6 @@
 /* All kernels of a module into one PTX text. */
 #include "Emit/emit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "Emit/emit_llvm.h"

@@ -1,4 +1,4 @@
-/* Activations in f32. NaN stays NaN. hd_act_error holds kernels to these relative errors, in half
+/* Activations in f32. NaN stays NaN. lib/Reference holds kernels to these relative errors, in half
  * units (2^-24), each operation rounding by one, rcp.approx by two (1 ulp, PTX ISA rcp), ex2.approx
  * by five (2 ulp from the rounded, PTX ISA ex2):
  *   silu       10   exp 6 (ex2, and the fma that corrects its argument), 1 +, rcp 2, the product

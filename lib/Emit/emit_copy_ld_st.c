@@ -1,6 +1,5 @@
 /* copy.ld_st: global to shared memory through registers, for what cp.async cannot take. */
 #include <stdio.h>
-#include <string.h>
 
 #include "Emit/emit_copy_rows.h"
 
@@ -48,12 +47,6 @@ void hd_emit_load_vec(hd_emitter *e, int64_t vec, LLVMValueRef from, LLVMValueRe
   LLVMValueRef all = hd_emit_asm(e, type, w->load, w->load_constraints, args, 2, HD_ASM_MEMORY);
   for (int i = 0; i < w->n_regs; i++)
     v[i] = w->n_regs == 1 ? all : LLVMBuildExtractValue(e->b, all, (unsigned)i, "");
-}
-
-/* A chunk that does not exist as a whole gives zeros. */
-static void load_chunk(hd_emitter *e, const struct width *w, const hd_chunk *chunk,
-                       LLVMValueRef *v) {
-  hd_emit_load_vec(e, w->vec, chunk->src, hd_emit_eqi(e, chunk->size, w->vec), v);
 }
 
 static void store_chunk(hd_emitter *e, const struct width *w, const hd_chunk *chunk,
@@ -145,17 +138,11 @@ static void copy_batch(hd_emitter *e, const struct width *w, hd_chunk *chunk, in
   for (int64_t i = 0; i < n; i++) {
     if (chunk[i].mine)
       chunk[i].size = hd_emit_select(e, chunk[i].mine, chunk[i].size, hd_emit_i32(e, 0));
-    load_chunk(e, w, &chunk[i], v[i]);
+    /* A chunk that does not exist as a whole gives zeros. */
+    hd_emit_load_vec(e, w->vec, chunk[i].src, hd_emit_eqi(e, chunk[i].size, w->vec), v[i]);
   }
   for (int64_t i = 0; i < n; i++)
     store_chunk(e, w, &chunk[i], v[i]);
-}
-
-/* Chunks in flight: what the role's registers hold. */
-static int64_t batch_of(hd_emitter *e, const struct width *w) {
-  int64_t registers = e->role.op ? hd_op_int(e->role.op, HD_ATTR_REGISTERS, 0) : 0;
-  int64_t bytes = registers && registers < 64 ? BATCH_BYTES / 2 : BATCH_BYTES;
-  return bytes / (w->vec < 8 ? 8 : w->vec);
 }
 
 /* Chunks first to first + n - 1: all loads, then all stores. Gives the last chunk's source. */
@@ -259,7 +246,10 @@ heddle_status hd_emit_op_copy_ld_st(hd_emitter *e, const hd_op *op) {
   const heddle_elem_info *info =
       heddle_elem_get(hd_op_elem(hd_emit_def(hd_copy_rows_buffer(op)), HD_ATTR_TYPE));
   int64_t elem = info && info->container_bits >= 8 ? info->container_bits / 8 : 1;
-  int64_t batch = batch_of(e, w);
+  /* Chunks in flight: what the role's registers hold. */
+  int64_t registers = e->role.op ? hd_op_int(e->role.op, HD_ATTR_REGISTERS, 0) : 0;
+  int64_t bytes = registers && registers < 64 ? BATCH_BYTES / 2 : BATCH_BYTES;
+  int64_t batch = bytes / (w->vec < 8 ? 8 : w->vec);
   hd_rows_place place = hd_emit_place_rows(e, &copy);
   hd_chunk *chunk = HD_NEW_ARRAY(&e->arena, hd_chunk, copy.n_mine);
   if (has_batches(&copy, batch))

@@ -95,13 +95,6 @@ static void make_directives(hd_emitter *e, int64_t n_threads) {
 
 /* ---- the CTA and its roles ---- */
 
-/* The warp's index comes through a shuffle so that ptxas knows it to be the same in all lanes. */
-static void find_thread(hd_emitter *e) {
-  e->thread = hd_emit_intrinsic(e, "llvm.nvvm.read.ptx.sreg.tid.x", NULL, 0);
-  e->warp = hd_emit_shfl_idx(e, hd_emit_divi(e, e->thread, HD_LANES), 0);
-  e->lane = hd_emit_remi(e, e->thread, HD_LANES);
-}
-
 static void enter_block(hd_emitter *e, const char *name) {
   LLVMBasicBlockRef body = hd_emit_block(e, name);
   e->role.entry_end = LLVMBuildBr(e->b, body);
@@ -221,7 +214,10 @@ heddle_status hd_emit_one_kernel(hd_emitter *e, const hd_op *kernel) {
   make_function(e, name);
   make_directives(e, n_threads);
   hd_emit_at(e, LLVMAppendBasicBlockInContext(e->llvm, e->function, "entry"));
-  find_thread(e);
+  /* The warp's index comes through a shuffle so that ptxas knows it to be the same in all lanes. */
+  e->thread = hd_emit_intrinsic(e, "llvm.nvvm.read.ptx.sreg.tid.x", NULL, 0);
+  e->warp = hd_emit_shfl_idx(e, hd_emit_divi(e, e->thread, HD_LANES), 0);
+  e->lane = hd_emit_remi(e, e->thread, HD_LANES);
   e->role = (hd_emit_role){.n_warps = (int32_t)(n_threads / HD_LANES),
                            .warp = e->warp,
                            .thread = e->thread,

@@ -1,6 +1,4 @@
 /* Scalars: what every thread computes alike. */
-#include <string.h>
-
 #include "Emit/emit_state.h"
 
 static void result(hd_emitter *e, const hd_op *op, LLVMValueRef v) {

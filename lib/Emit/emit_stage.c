@@ -5,8 +5,6 @@
  * Swizzled, byte c of line r lies at r * panel + (c ^ bits of r): what depends on the lane is
  * computed once, what depends on the block is one XOR (row-major) or a constant in the instruction
  * (col_major). */
-#include <string.h>
-
 #include "Emit/emit_buffer.h"
 #include "Emit/emit_strip.h"
 

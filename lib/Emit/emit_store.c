@@ -408,12 +408,6 @@ heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s) {
   return hd_emit_epilogue_open(e, s);
 }
 
-/* Strips begin at multiples of their width: does none reach over the right edge of D in part? */
-static bool come_whole(const hd_strip *s) {
-  return LLVMIsAConstantInt(s->n) &&
-         LLVMConstIntGetSExtValue(s->n) % (BLOCK * s->n_blocks) == 0;
-}
-
 static void store_either(hd_emitter *e, const hd_strip *s, const store_form *form,
                          LLVMValueRef fast_rows, int32_t first, int32_t end, hd_pair *pair) {
   fork f = begin_inside(e, hd_emit_and(e, fast_rows, has_columns(e, s, end)));
@@ -427,7 +421,9 @@ static void store_either(hd_emitter *e, const hd_strip *s, const store_form *for
  * form's blocks at a time. */
 static void store_edge(hd_emitter *e, const hd_strip *s, const store_form *form,
                        LLVMValueRef fast_rows, int32_t first, int32_t end, hd_pair *pair) {
-  bool whole = come_whole(s);
+  /* Strips begin at multiples of their width: does none reach over the right edge of D in part? */
+  bool whole =
+      LLVMIsAConstantInt(s->n) && LLVMConstIntGetSExtValue(s->n) % (BLOCK * s->n_blocks) == 0;
   int32_t n_each = whole ? end - first : form->n_blocks;
   for (int32_t b = first, next; b < end; b = next) {
     next = b + n_each < end ? b + n_each : end;

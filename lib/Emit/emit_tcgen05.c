@@ -2,8 +2,6 @@
  * thread issues, and what orders them. An address in it is lane << 16 | column; buffers are
  * numbered in columns from the one that tcgen05.alloc gave. All are asm, since LLVM would read what
  * tcgen05.ld loads before the wait. */
-#include <string.h>
-
 #include "Emit/emit_descriptor.h"
 #include "Emit/emit_instruction.h"
 #include "Layout/packed_format.h"

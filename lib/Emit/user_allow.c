@@ -1,7 +1,6 @@
 /* What LLVM IR may say of an epilogue, before it is optimised. It may load, never store. Only what
  * passes here is inlined and unrolled, so sizes are bounded here, too; what is left of it then is
  * held against a stricter list when it is printed (user_print.c). */
-#include <stdio.h>
 #include <string.h>
 
 #include "Emit/user_screen.h"

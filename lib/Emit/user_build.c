@@ -1,7 +1,6 @@
 /* The user's epilogue as an LLVM function of a module of its own, then of the kernels'. What is
  * built here was read by user_parse.c, so LLVM never sees the user's bytes. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <llvm-c/Analysis.h>

@@ -1,6 +1,5 @@
 /* Reads the user's epilogue from the text of user_ir.h. Everything is written before it is used,
  * and branches lead forward, so one pass over the text is enough, and no loop can be said. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "Emit/user_reader.h"

@@ -2,7 +2,6 @@
  * anything else refused by name. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <llvm-c/Target.h>

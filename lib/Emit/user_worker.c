@@ -3,7 +3,6 @@
 #include "Emit/user_worker.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Emit/user_screen.h"
@@ -68,7 +67,9 @@ static heddle_status take_answer(heddle_context *ctx, const char *said, int code
   return HEDDLE_OK;
 }
 
-heddle_status hd_user_ask_worker(heddle_context *ctx, const hd_user_source *source,
+/* Starts the worker, which brings the function `name` of the source into the text of user_ir.h.
+ * HEDDLE_INVALID, HEDDLE_UNSUPPORTED: it said so, or did not end as it should. */
+static heddle_status ask_worker(heddle_context *ctx, const hd_user_source *source,
                                  const char *name, hd_strbuf *text) {
   hd_memory_file file = {.fd = -1};
   hd_strbuf said = {0};
@@ -95,7 +96,7 @@ static bool is_bitcode(const hd_user_source *s) {
 static heddle_status read_by_worker(heddle_context *ctx, const hd_user_source *source,
                                     const char *name, hd_user_function *f) {
   hd_strbuf text = {0};
-  HD_TRY(hd_user_ask_worker(ctx, source, name, &text));
+  HD_TRY(ask_worker(ctx, source, name, &text));
   heddle_status status = hd_user_parse(ctx, hd_strbuf_text(&text), text.len, name, f);
   hd_strbuf_free(&text);
   return status;

@@ -1,7 +1,6 @@
 /* heddle/fetch.h: the choices of a service as a local file, COPY; beside it COPY.etag, which is the
  * ETag of its bytes and was touched when the server last confirmed them. */
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Fetch/http.h"

@@ -1,7 +1,6 @@
 #include "Html/html.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <string.h>
 
 void hd_html_text(hd_strbuf *out, const char *text) {

@@ -1,7 +1,5 @@
 #include "IR/facts.h"
 
-#include <stdlib.h>
-
 #include "Support/arena.h"
 
 /* The place of a key in the open-addressed table: its own, or the free one where it would stand. */

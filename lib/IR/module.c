@@ -1,5 +1,3 @@
-#include <stdlib.h>
-
 #include "IR/grow.h"
 #include "IR/ir.h"
 #include "Support/memory.h"

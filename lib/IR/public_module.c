@@ -1,5 +1,3 @@
-#include <stdlib.h>
-
 #include "IR/public_module.h"
 #include "Support/memory.h"
 

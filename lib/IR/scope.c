@@ -1,7 +1,6 @@
 #include "IR/scope.h"
 #include "Support/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 int32_t hd_scope_enter(const hd_scope *scope) {

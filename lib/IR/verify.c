@@ -12,8 +12,6 @@
 #include "IR/verify.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 static void check_level(hd_verifier *v, const hd_op *op) {
   const hd_op_info *info = hd_op_get_info(op->kind);

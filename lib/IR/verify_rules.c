@@ -1,6 +1,4 @@
 /* Rules of single ops that need more than ops.def and the tables of attributes say. */
-#include <string.h>
-
 #include "IR/verify.h"
 #include "Support/activations.h"
 

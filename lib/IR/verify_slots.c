@@ -1,13 +1,10 @@
 /* Rules of ops that touch buffers and barriers: rings have one length, accesses stay in their slot,
  * storage has the layout that the op reads. */
-#include <string.h>
-
 #include "IR/shared_layout.h"
 #include "IR/verify.h"
 #include "Layout/packed_format.h"
 #include "Spec/spec.h"
 #include "Support/activations.h"
-
 
 int64_t hd_verify_stages(const hd_verifier *v, const hd_value *cursor) {
   return hd_facts_get(&v->stages, cursor);

@@ -1,8 +1,6 @@
 #include "Passes/accesses.h"
 #include "Support/memory.h"
 
-#include <stdlib.h>
-
 bool hd_is_copy(const hd_op *op) {
   uint32_t effects = hd_op_effects(op->kind);
   return (effects & HD_EFFECT_RD_GLOBAL) && (effects & HD_EFFECT_WR_SHARED) &&

@@ -7,8 +7,6 @@
  * Why here   a ring is the same for all families; who works on which side of it comes next.
  * Does not   split roles or insert sync.
  */
-#include <string.h>
-
 #include "Passes/keep_only.h"
 #include "Passes/pass_list.h"
 #include "Schedule/resources.h"

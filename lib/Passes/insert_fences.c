@@ -211,9 +211,6 @@ static bool precedes_wait(const hd_op *op) {
 static bool follows_its_like(const hd_op *op) {
   return op->prev && op->prev->kind == op->kind;
 }
-static bool precedes_its_like(const hd_op *op) {
-  return op->next && op->next->kind == op->kind;
-}
 
 /* Who tells of no loads at a barrier tells of them when the CTA meets, before the columns are given
  * back. */
@@ -267,7 +264,7 @@ static void wait_for_moves(hd_module *m, hd_op *role) {
   for (int32_t i = 0; i < moves.n; i++) {
     hd_op *op = moves.op[i];
     hd_builder b = hd_builder_after(m, op);
-    if (precedes_its_like(op))
+    if (op->next && op->next->kind == op->kind)
       continue;
     if (op->kind == HD_OP_TCGEN05_LD)
       wait_for_loads(m, op);

@@ -141,12 +141,6 @@ static void place_end(tensor_ring *t) {
   hd_build_yield(&in, &next, 1);
 }
 
-static void place_drain(tensor_ring *t, hd_op *first) {
-  wait_for(&t->stages, first, t->summed, hd_cursor_of(first), 0);
-  if (t->drained)
-    tell_mma_warp(t, t->load, t->drained, hd_cursor_of(first), false);
-}
-
 /* Copies in a loop of the loop over tiles, which carries their cursor; one that multiplies; and who
  * moves metadata comes first. */
 bool hd_has_tensor_turns(const hd_ring *r) {
@@ -175,5 +169,7 @@ void hd_insert_tensor(hd_ring *r) {
   place_end(&t);
   place_loader(&t);
   place_mma_warp(&t);
-  place_drain(&t, first_load);
+  wait_for(&t.stages, first_load, t.summed, hd_cursor_of(first_load), 0);
+  if (t.drained)
+    tell_mma_warp(&t, t.load, t.drained, hd_cursor_of(first_load), false);
 }

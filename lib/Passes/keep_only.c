@@ -1,7 +1,6 @@
 #include "Passes/keep_only.h"
 #include "Support/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A set of pointers with a work list: what is needed, and what of that is still to look at. */

@@ -11,9 +11,6 @@
  */
 #include "Passes/pass_list.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "Passes/plan.h"
 #include "Schedule/resources.h"
 

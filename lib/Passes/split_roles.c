@@ -9,8 +9,6 @@
  * Why here   before sync: who waits for whom follows from the roles.
  * Does not   reorder anything inside a role.
  */
-#include <string.h>
-
 #include "IR/shared_layout.h"
 #include "Passes/accesses.h"
 #include "Passes/arith.h"

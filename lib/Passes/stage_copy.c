@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "Passes/accesses.h"
 #include "Passes/arith.h"
 #include "Schedule/resources.h"
@@ -161,11 +159,6 @@ static void copy_a_rest(hd_stage *st, hd_builder *b, const hd_tile_place *place,
   hd_build_yield(&rest, NULL, 0);
 }
 
-/* Rows of a step of the tensor map's last dimension. */
-static int32_t rows_a_step(const hd_stage *st) {
-  return st->variant->permutes ? 4 * hd_d_run(&st->p) : 1;
-}
-
 /* The column of B where box `first` of a slot begins. One past N brings the first columns of all
  * again, rather than zeros: nobody stores what comes of it. */
 static hd_value *box_column(hd_stage *st, hd_builder *b, const hd_tile_place *place,
@@ -191,7 +184,8 @@ static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, 
     hd_builder at = begin_part(st, b, place, sharers, rank);
     for (int32_t first = rank * share; first < (rank + 1) * share; first += box) {
       hd_value *n0 = box_column(st, &at, place, first);
-      n0 = hd_arith_const(&at, HD_OP_DIV, n0, rows_a_step(st));
+      /* Rows of a step of the tensor map's last dimension. */
+      n0 = hd_arith_const(&at, HD_OP_DIV, n0, st->variant->permutes ? 4 * hd_d_run(&st->p) : 1);
       hd_op *op = hd_build_op(&at, HD_OP_COPY_TMA, (hd_type){0}, 5, st->map_b, st->sb, cursor,
                               st->p.b.transposed ? n0 : k0, st->p.b.transposed ? k0 : n0);
       if (place->b_g)

@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "IR/shared_layout.h"
 #include "Passes/arith.h"
 #include "Schedule/resources.h"

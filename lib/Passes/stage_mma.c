@@ -169,13 +169,6 @@ static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place
   return loop;
 }
 
-static void store(hd_stage *st, hd_builder *b, const hd_tile_place *place, const warp_tile *t,
-                  hd_value *const *acc) {
-  hd_value *col = hd_arith(b, HD_OP_ADD, place->col0, t->block[0]);
-  for (int32_t i = 0; i < t->n_strips; i++)
-    hd_stage_store(st, b, place, t->strip[i], col, acc + i * t->n_blocks, t->n_blocks);
-}
-
 void hd_stage_mma(hd_stage *st) {
   hd_builder b = hd_stage_begin_role(st, st->s.warps_m * st->s.warps_n), in;
   warp_tile tile;
@@ -189,6 +182,8 @@ void hd_stage_mma(hd_stage *st) {
   int32_t n_acc = tile.n_strips * tile.n_blocks;
   memcpy(acc, loop->results + 2, sizeof *acc * (size_t)n_acc);
   hd_stage_reduce(st, &in, &place, tile.warp, acc, n_acc);
-  store(st, &in, &place, &tile, acc);
+  hd_value *col = hd_arith(&in, HD_OP_ADD, place.col0, tile.block[0]);
+  for (int32_t i = 0; i < tile.n_strips; i++)
+    hd_stage_store(st, &in, &place, tile.strip[i], col, acc + i * tile.n_blocks, tile.n_blocks);
   hd_build_yield(&in, NULL, 0);
 }

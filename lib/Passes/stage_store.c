@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "Passes/arith.h"
 #include "Passes/stage.h"
 

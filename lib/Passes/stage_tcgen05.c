@@ -2,8 +2,6 @@
  * them: who copies, who brings metadata on to tensor memory, the one thread that brings block
  * scales there and multiplies, and who writes D; slots of the accumulators let it write one tile
  * while the next is multiplied. */
-#include <string.h>
-
 #include "Passes/accesses.h"
 #include "Passes/arith.h"
 #include "Schedule/resources.h"

@@ -12,8 +12,6 @@
  * one and two a worker where there are that many, so that no tile has more than two parts (Osama et
  * al., Stream-K, 2023: "two-tile"). A worker does its piece first; then all end with a whole
  * tile. */
-#include <string.h>
-
 #include "Passes/arith.h"
 #include "Passes/stage.h"
 

@@ -59,7 +59,8 @@ static bool is_smooth(hd_act act) {
   return act != HD_ACT_NONE && act != HD_ACT_RELU;
 }
 
-double hd_act_error(hd_act act, double x) {
+/* How far off a right kernel that applies it to x itself may be, before it rounds to D's type. */
+static double error_of(hd_act act, double x) {
   const double least = 0x1p-125; /* exp(-87), where a kernel's exponentials end */
   if (!is_smooth(act))
     return 0;
@@ -85,7 +86,7 @@ void hd_act_apply_pairs(hd_act act, double bound, size_t n, double *gate, const 
     double x = gate[i], y = hd_act_apply(act, x);
     double off_x = bound * (fabs(x) + gate_size), off_up = bound * (fabs(up[i]) + up_size);
     double above = hd_act_apply(act, x + off_x), below = hd_act_apply(act, x - off_x);
-    double off_y = hd_act_error(act, x) + fmax(fabs(above - y), fabs(below - y));
+    double off_y = error_of(act, x) + fmax(fabs(above - y), fabs(below - y));
     gate[i] = y * up[i];
     slack[i] = off_y * (fabs(up[i]) + off_up) + fabs(y) * off_up + rounding * fabs(gate[i]) + tiny;
   }
@@ -100,6 +101,6 @@ void hd_act_apply_all(hd_act act, double bound, size_t n, double *values, double
     if (!is_smooth(act))
       continue;
     double above = hd_act_apply(act, x + off), below = hd_act_apply(act, x - off);
-    slack[i] = hd_act_error(act, x) + fmax(fabs(above - y), fabs(below - y));
+    slack[i] = error_of(act, x) + fmax(fabs(above - y), fabs(below - y));
   }
 }

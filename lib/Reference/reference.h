@@ -23,14 +23,12 @@ typedef struct hd_matrix {
 heddle_status hd_act_parse(const char *name, hd_act *act);
 /* NaN stays NaN in all of them. */
 double hd_act_apply(hd_act act, double x);
-/* How far off a right kernel that applies it to x itself may be, before it rounds to D's type. */
-double hd_act_error(hd_act act, double x);
 /* In place of n sums of gates what they and those of up become, act(gate) * up; in slack how far
  * off a right kernel may be, as below, and its product is rounded, too. */
 void hd_act_apply_pairs(hd_act act, double bound, size_t n, double *gate, const double *up,
                         double *slack);
 /* In place of n sums what the activation makes of them, and in slack how far off a right kernel may
- * be: hd_act_error, and what becomes of an error of `bound` of the sum's size and the root mean
+ * be: its own error, and what becomes of an error of `bound` of the sum's size and the root mean
  * square of all. none and relu enlarge no error, and their slack is 0. */
 void hd_act_apply_all(hd_act act, double bound, size_t n, double *values, double *slack);
 

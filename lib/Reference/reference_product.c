@@ -1,6 +1,5 @@
 /* The product in panels of B: PANEL_K x PANEL_N elements are widened to double once, then every
  * wanted row of A runs over them. Only A's values that stay are multiplied. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "Reference/reference.h"

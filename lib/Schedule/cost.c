@@ -155,12 +155,6 @@ static void stage_times(const unit *u, double n_ctas, double together,
   t[HD_RESOURCE_RING] = u->load_bytes / u->ring_bytes * u->latency_s;
 }
 
-/* CTAs that are resident at once. */
-static double slots_of(const unit *u) {
-  int32_t sms = hd_schedule_along_k(u->s) > 2 ? u->c->n_sms_of_fours : u->c->n_sms;
-  return sms * u->residents;
-}
-
 /* Of all CTAs, those that find themselves together on an SM. */
 static double together_of(const unit *u, double n_ctas) {
   return fmin(u->residents, ceil_div(n_ctas, u->c->n_sms));
@@ -279,7 +273,9 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
   u.latency_s = c->l2_latency_s + cold * (c->dram_latency_s - c->l2_latency_s);
   if (!hd_schedule_is_mma(s))
     u.void_bytes = void_columns(p, s, n, tiles_n) / tiles_n * HD_K_BLOCK_BYTES;
-  double slots = slots_of(&u), full = floor(units / slots);
+  /* CTAs that are resident at once. */
+  int32_t sms = hd_schedule_along_k(u.s) > 2 ? u.c->n_sms_of_fours : u.c->n_sms;
+  double slots = sms * u.residents, full = floor(units / slots);
   double rest = units - full * slots, parts = s->split_k;
   unit last = u;
   if (s->stream_k && rest > 0) {

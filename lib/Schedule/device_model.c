@@ -1,7 +1,6 @@
 #include "Schedule/device_model.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "Support/arena.h"
 

@@ -1,6 +1,5 @@
 #include "Schedule/heuristic.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "Schedule/cost.h"

@@ -1,7 +1,5 @@
 #include "Schedule/problem.h"
 
-#include <string.h>
-
 #include "IR/op_info.h"
 #include "Support/activations.h"
 

@@ -99,7 +99,7 @@ int32_t hd_schedule_group_bytes(const hd_problem *p) {
   return hd_is_grouped(p) ? ((int32_t)(hd_most_groups(p) + 1) * EACH + CELL - 1) / CELL * CELL : 0;
 }
 
-int32_t hd_schedule_ring_bytes(const hd_problem *p, const hd_schedule *s) {
+static int32_t ring_bytes(const hd_problem *p, const hd_schedule *s) {
   int32_t ring = s->stages * hd_schedule_stage_bytes(p, s), sums = received_bytes(p, s);
   bool over = hd_schedule_over_ring(s);
   return (!over ? ring + sums : ring > sums ? ring : sums) + barrier_bytes(s) + ALIGN_SLACK +
@@ -127,7 +127,7 @@ hd_store_slot hd_store_slot_of(const hd_problem *p, const hd_schedule *s) {
   slot.bytes = slot.rows * wide;
   slot.line_bytes = p->d.transposed ? slot.rows * elem : wide;
   slot.swizzle = slot.line_bytes < NARROWEST ? 0 : slot.line_bytes;
-  int32_t room = hd_schedule_shared_limit(p, s) - hd_schedule_ring_bytes(p, s);
+  int32_t room = hd_schedule_shared_limit(p, s) - ring_bytes(p, s);
   bool two = row / wide * strips % 2 == 0 && 2 * slot.bytes * s->warps_m <= room;
   slot.each = two ? 2 : 1;
   return slot;
@@ -135,7 +135,7 @@ hd_store_slot hd_store_slot_of(const hd_problem *p, const hd_schedule *s) {
 
 int32_t hd_schedule_shared_bytes(const hd_problem *p, const hd_schedule *s) {
   hd_store_slot slot = hd_store_slot_of(p, s);
-  return hd_schedule_ring_bytes(p, s) + slot.bytes * slot.each * s->warps_m;
+  return ring_bytes(p, s) + slot.bytes * slot.each * s->warps_m;
 }
 
 int32_t hd_schedule_shared_claim(const hd_problem *p, const hd_schedule *s) {

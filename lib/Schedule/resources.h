@@ -42,10 +42,9 @@ int32_t hd_schedule_threads(const hd_schedule *schedule);
 /* Bytes of a stage's block scales of so many rows of A, or columns of B. */
 int32_t hd_schedule_scale_bytes(const hd_problem *problem, const hd_schedule *schedule,
                                 int32_t rows);
-/* Bytes of one stage; of all with barriers and alignment; those and the slots of D. */
+/* Bytes of one stage; of all, with barriers, alignment and the slots of D. */
 int32_t hd_schedule_stage_bytes(const hd_problem *problem, const hd_schedule *schedule);
 int32_t hd_schedule_group_bytes(const hd_problem *problem); /* of the table of groups */
-int32_t hd_schedule_ring_bytes(const hd_problem *problem, const hd_schedule *schedule);
 int32_t hd_schedule_shared_bytes(const hd_problem *problem, const hd_schedule *schedule);
 /* What a CTA may take of it. */
 int32_t hd_schedule_shared_limit(const hd_problem *problem, const hd_schedule *schedule);

@@ -2,7 +2,6 @@
  * as little as will do, else each in turn kept, changed, or left out. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "Schedule/resolve.h"
 

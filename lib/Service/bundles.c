@@ -1,6 +1,5 @@
 /* Bundles: the choices of a moment, frozen and signed as the bytes of GET /v1/choices. */
 #include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Service/service_state.h"

@@ -1,7 +1,5 @@
 /* The end of a job: the race that makes the choice, in one transaction with it. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Service/decide.h"

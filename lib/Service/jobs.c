@@ -1,7 +1,5 @@
 /* Submitting and cancelling: what is to be tuned, for whom, and who pays. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "Service/service_state.h"
 

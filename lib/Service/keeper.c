@@ -2,7 +2,6 @@
  * have ended, what leases cost, choices and tokens that changed, and claims that wait for a job. */
 #include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 /* Leases: claiming, renewing, giving back, and what ends by itself. Whether a lease lives is asked
  * of the database's clock in the statement that writes. */
-#include <stdio.h>
 #include <string.h>
 
 #include "Service/service_state.h"

@@ -1,7 +1,6 @@
 /* Log lines: one JSON object each, with the request, job and lease that it is about. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "Service/service_state.h"

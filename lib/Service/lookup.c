@@ -1,7 +1,4 @@
 /* What is answered from memory: choices, and what the daemon says of itself. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "Service/service_state.h"
 
 /* Before the first read of the database nothing is known: that is not the same as no choice. */

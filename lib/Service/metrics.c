@@ -1,7 +1,5 @@
 #include "Service/metrics.h"
 
-#include <stdlib.h>
-
 #include "Service/service_state.h"
 #include "Support/memory.h"
 

@@ -1,6 +1,5 @@
 /* The dashboard: what the JSON routes say, as HTML made here; no script. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Service/decide.h"

@@ -1,5 +1,4 @@
 /* Requests on their way to the database: queues, workers, and the transaction around a handler. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "Service/service_state.h"
@@ -21,7 +20,7 @@ bool hd_queue_push(hd_queue *q, hd_request *r, int max) {
   return room;
 }
 
-hd_request *hd_queue_pop(hd_queue *q) {
+static hd_request *pop(hd_queue *q) {
   pthread_mutex_lock(&q->lock);
   while (!q->first && !q->closed)
     pthread_cond_wait(&q->filled, &q->lock);
@@ -124,7 +123,7 @@ typedef struct worker {
 
 static void *work(void *user) {
   worker *w = user;
-  for (hd_request *r; (r = hd_queue_pop(w->queue));) {
+  for (hd_request *r; (r = pop(w->queue));) {
     hd_request_run(r, w->store);
     if (r->status == 0 && r->wait_until > 0)
       hd_wait_for_job(r);

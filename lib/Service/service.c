@@ -1,7 +1,6 @@
 #include "Service/service.h"
 
 #include <sodium.h>
-#include <stdlib.h>
 
 #include "Service/server.h"
 #include "Service/service_state.h"

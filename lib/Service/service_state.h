@@ -46,7 +46,6 @@ struct hd_service {
 
 /* ---- queue.c: requests on their way to the database ---- */
 bool hd_queue_push(hd_queue *queue, hd_request *r, int max); /* false: too many wait */
-hd_request *hd_queue_pop(hd_queue *queue);                   /* NULL: closed and empty */
 heddle_status hd_workers_start(heddle_context *ctx, hd_service *s);
 void hd_workers_stop(hd_service *s);
 /* Runs a handler with the transaction it asks for; answers, or leaves it waiting. */

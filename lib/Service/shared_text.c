@@ -1,7 +1,6 @@
 #include "Service/shared_text.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Support/arena.h"

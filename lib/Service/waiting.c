@@ -1,5 +1,4 @@
 /* Claims that wait for a job, and who wakes the keeper to see to them. */
-#include <string.h>
 #include <unistd.h>
 
 #include "Service/service_state.h"

@@ -1,5 +1,4 @@
 /* Sim/sim_async.c: the list of asynchronous operations that have been issued and not completed. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "Sim/sim_reduce.h"

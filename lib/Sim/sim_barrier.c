@@ -1,6 +1,5 @@
 /* Sim/sim_barrier.c: CTA, cluster and warp barriers; fences; the dependence on the previous
  * grid. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "Sim/sim_machine.h"

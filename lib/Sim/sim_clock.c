@@ -1,5 +1,4 @@
 /* Sim/sim_clock.c: vector clocks, one shared block a CTA, copied when written. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "Sim/sim_machine.h"

@@ -1,5 +1,4 @@
 /* Sim/sim_cta.c: a CTA's beginning and end, and what must be over when its threads leave. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "Sim/sim_product.h"
@@ -30,14 +29,6 @@ static void new_warp(sim_machine *m, sim_cta *cta, uint32_t index) {
   w->n_groups = 1;
 }
 
-static void new_threads(sim_machine *m, sim_cta *cta) {
-  cta->thread = hd_xzalloc(sizeof(sim_thread) * m->n_warps * 32);
-  for (uint32_t i = 0; i < m->n_warps * 32; i++) {
-    hd_sim_vc_init(m, &cta->thread[i].vc);
-    cta->thread[i].clock = 1;
-  }
-}
-
 /* The PTX decides how much a CTA takes: what is out of proportion is found before it is begun. */
 static bool has_memory(const sim_machine *m, uint64_t n_shared) {
   uint64_t n_threads = 32u * m->n_warps, cells = n_shared >> m->program->shared_shift;
@@ -64,7 +55,11 @@ bool hd_sim_cta_new(sim_machine *m, uint32_t index) {
                              .shift = m->program->shared_shift};
   cta->shared.cell = hd_sim_cells(m->ctx, n_shared, cta->shared.shift);
   cta->local = hd_xzalloc((size_t)m->program->local_bytes * m->n_warps * 32);
-  new_threads(m, cta);
+  cta->thread = hd_xzalloc(sizeof(sim_thread) * m->n_warps * 32);
+  for (uint32_t i = 0; i < m->n_warps * 32; i++) {
+    hd_sim_vc_init(m, &cta->thread[i].vc);
+    cta->thread[i].clock = 1;
+  }
   cta->warp = hd_xzalloc(sizeof(sim_warp) * m->n_warps);
   for (uint32_t i = 0; i < m->n_warps; i++)
     new_warp(m, cta, i);

@@ -1,6 +1,4 @@
 /* Sim/sim_mbarrier.c: mbarriers: phases, arrivals, transaction bytes, and what a wait acquires. */
-#include <stdlib.h>
-
 #include "Sim/sim_tmem.h"
 #include "Support/memory.h"
 
@@ -12,12 +10,6 @@ enum { MAX_TX = (1 << 20) - 1 };
     &(b)->arriving, &(b)->done, &(b)->arriving_cluster, &(b)->done_cluster, &(b)->arriving_order,  \
         &(b)->done_order                                                                           \
   }
-
-static void start_clocks(const sim_machine *m, sim_mbarrier *b) {
-  sim_vc *const all[] = CLOCKS(b);
-  for (size_t i = 0; i < HD_COUNT(all); i++)
-    hd_sim_vc_init(m, all[i]);
-}
 
 void hd_sim_mbarrier_free(const sim_machine *m, sim_mbarrier *b) {
   sim_vc *const all[] = CLOCKS(b);
@@ -183,7 +175,9 @@ static sim_step init_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   sim_mbarrier *b = &cta->mbarrier[cta->n_mbarriers++];
   *b = (sim_mbarrier){.offset = offset, .live = true, .count = count, .pending = count,
                       .init_agent = a.agent, .init_clock = a.clock, .site = in->site};
-  start_clocks(m, b);
+  sim_vc *const all[] = CLOCKS(b);
+  for (size_t i = 0; i < HD_COUNT(all); i++)
+    hd_sim_vc_init(m, all[i]);
   return SIM_NEXT;
 }
 

@@ -1,5 +1,4 @@
 /* Sim/sim_mma.c: mma and mma.sp of a warp. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "Sim/sim_maps.h"

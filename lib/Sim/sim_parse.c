@@ -132,12 +132,6 @@ static heddle_status split_opcode(parser *p, const char *opcode, sim_decode *d) 
   return HEDDLE_OK;
 }
 
-static void want_label(parser *p, const char *name, bool of_table) {
-  fixup f = {.name = name, .of_table = of_table, .insn = p->program->n_insns, .line = p->line,
-             .scope = p->scope};
-  HD_PUSH(p->fixup, p->n_fixups, p->fixup_cap, f);
-}
-
 static heddle_status operands(parser *p, sim_insn *in) {
   sim_opnd list[SIM_MAX_OPNDS];
   bool branch = strncmp(in->text, "bra", 3) == 0, indexed = strncmp(in->text, "brx", 3) == 0;
@@ -151,7 +145,9 @@ static heddle_status operands(parser *p, sim_insn *in) {
       const char *name = hd_sim_text_word(p);
       if (!name)
         return hd_sim_text_fail(p, "ptx.branch", "a label", in->text);
-      want_label(p, name, indexed);
+      fixup f = {.name = name, .of_table = indexed, .insn = p->program->n_insns, .line = p->line,
+                 .scope = p->scope};
+      HD_PUSH(p->fixup, p->n_fixups, p->fixup_cap, f);
       HD_TRY(hd_sim_text_expect(p, ';'));
       break;
     }

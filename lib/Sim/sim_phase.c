@@ -9,8 +9,6 @@
  * tcgen05.commit arrives, after they were issued: so they tell, as relaxed arrivals and lanes that
  * meet do, that what their thread has waited for is over (sim_vc's order), and nothing of memory.
  * A run in which nothing went wrong does not show all this: the clocks do. */
-#include <stdlib.h>
-
 #include "Sim/sim_machine.h"
 
 /* That `phases` of them are over: order is enough, whatever told it. */

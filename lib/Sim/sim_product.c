@@ -1,7 +1,6 @@
 /* Sim/sim_product.c: see sim_product.h for the order of the arithmetic. */
 #include "Sim/sim_product.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

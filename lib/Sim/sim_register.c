@@ -1,6 +1,4 @@
 /* Sim/sim_register.c: reading and writing operands; poison of unfinished wgmma (R5). */
-#include <string.h>
-
 #include "Sim/sim_tmem.h"
 
 static uint64_t special(const sim_warp *w, int64_t sreg, uint32_t lane) {

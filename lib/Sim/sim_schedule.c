@@ -1,8 +1,4 @@
 /* Sim/sim_schedule.c: which warp runs, which lanes of it, and when asynchronous work completes. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "Sim/sim_product.h"
 #include "Support/strbuf.h"
 
@@ -288,20 +284,16 @@ static void admit(sim_machine *m, schedule *s) {
   }
 }
 
-/* What a CTA leaves under way is a finding, and the run may go on: it lands while its memory is
- * there. */
-static void land_rest(sim_machine *m, const sim_cta *cta) {
+static void retire(sim_machine *m, schedule *s, sim_cta *cta) {
+  if (!cta->done || !cta->shared.data)
+    return;
+  /* What a CTA leaves under way is a finding, and the run may go on: it lands while its memory is
+   * there. */
   for (uint32_t i = 0; i < m->n_pending && !m->stop;) {
     const sim_async *op = m->pending[i];
     bool of_cta = op->target == cta || op->warp->cta == cta;
     i = of_cta && hd_sim_async_run(m, i) != SIM_WAIT ? 0 : i + 1;
   }
-}
-
-static void retire(sim_machine *m, schedule *s, sim_cta *cta) {
-  if (!cta->done || !cta->shared.data)
-    return;
-  land_rest(m, cta);
   hd_sim_cta_retire(m, cta);
   s->resident--;
   while (m->live_from < m->live_to && m->cta[m->live_from]->done)

@@ -6,8 +6,6 @@
  * the read sees the write, or an atomic operation that followed it, and the scopes of both patterns
  * hold the other thread. A pattern's scope is the lesser one of its fence and its access. A store
  * begins a new value: of what was released there, only the storing thread's own remains. */
-#include <stdlib.h>
-
 #include "Sim/sim_scope.h"
 #include "Support/memory.h"
 

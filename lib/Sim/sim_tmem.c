@@ -2,9 +2,6 @@
 #include "Sim/sim_tmem.h"
 #include "Support/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- life ---- */
 
 void hd_sim_tensor_forget(sim_tensor *t, uint32_t first, uint32_t n) {

@@ -1,8 +1,5 @@
 /* Sim/sim_tmem_ldst.c: tcgen05.ld, tcgen05.st and the waits for them. A load's registers are
  * poisoned from its issue to the wait; a store has read its registers when it is issued. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "Sim/sim_tmem.h"
 #include "Support/diag.h"
 

@@ -1,7 +1,5 @@
 /* Sim/sim_tmem_order.c: the order among tcgen05 operations: pipelined pairs, and the fences that
  * tell a view of them. */
-#include <string.h>
-
 #include "Sim/sim_tmem.h"
 #include "Support/diag.h"
 #include "Support/memory.h"

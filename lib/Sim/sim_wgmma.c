@@ -1,8 +1,5 @@
 /* Sim/sim_wgmma.c: wgmma of a warpgroup: issue by four warps, registers (R5), completion in
  * order. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "Sim/sim_maps.h"
 #include "Sim/sim_source.h"
 #include "Support/diag.h"
@@ -327,17 +324,12 @@ static sim_step exec_commit(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return SIM_NEXT;
 }
 
-/* Are all operations of the warp's groups up to `group` complete? */
-static bool groups_done(const sim_warp *w, uint32_t group) {
-  const sim_wgmma *q = &w->cta->wgmma[w->index / 4];
-  return q->n_done >= w->wgmma_issued || q->op[q->n_done].group > group;
-}
-
 static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_machine *m = w->machine;
   uint32_t may_stay = (uint32_t)in->opnd[0].imm;
   uint32_t group = w->wgmma_committed > may_stay ? w->wgmma_committed - may_stay : 0;
-  if (!groups_done(w, group)) {
+  const sim_wgmma *q = &w->cta->wgmma[w->index / 4];
+  if (q->n_done < w->wgmma_issued && q->op[q->n_done].group <= group) {
     hd_sim_block(w, SIM_WAIT_WGMMA, 0, group);
     return SIM_WAIT;
   }

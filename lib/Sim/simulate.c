@@ -2,8 +2,6 @@
 #include "heddle/simulate.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "Sim/sim.h"
 #include "Support/arena.h"

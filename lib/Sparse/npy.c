@@ -1,6 +1,5 @@
 #include "Sparse/npy.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "Support/arena.h"

@@ -1,7 +1,5 @@
 /* Canonical to packed and back. One function states where each byte of a block comes from
  * (hd_value_offset, hd_code_offset); packing and unpacking are the two directions over it. */
-#include <stdlib.h>
-
 #include "Layout/packed_format.h"
 #include "Sparse/sparse_sizes.h"
 #include "Support/arena.h"

@@ -1,7 +1,5 @@
 /* Validates whole files. A payload is right when its codes are legal and its padding is what the
  * writer would have written; the latter is decided by writing it again. */
-#include <stdlib.h>
-
 #include "Sparse/sparse_file.h"
 #include "Sparse/sparse_sizes.h"
 #include "Support/arena.h"

@@ -1,6 +1,4 @@
 /* Layouts of operands, for a selector. */
-#include <string.h>
-
 #include "Spec/spec.h"
 
 const char *hd_operand_name(hd_operand_id operand) {

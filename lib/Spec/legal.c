@@ -1,7 +1,6 @@
 /* Is a row, or a text, legal on a target at a PTX version; if not, why and what would be. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "Spec/tables.h"
 #include "Spec/text.h"
@@ -142,11 +141,6 @@ hd_legality hd_spec_legal(const hd_spec_row *row, const hd_legal_query *query, c
 
 /* ---- texts ---- */
 
-/* A collector that keeps A, and .ashift, exclude each other. */
-static bool collector_clash(const hd_instruction *in) {
-  return in->keeps_collector && (in->modifiers & HD_MOD_ASHIFT);
-}
-
 hd_legality hd_spec_legal_text(const char *instruction, const hd_legal_query *query, char *reason,
                                size_t reason_bytes) {
   hd_instruction in;
@@ -159,7 +153,8 @@ hd_legality hd_spec_legal_text(const char *instruction, const hd_legal_query *qu
     return refuse(HD_ILLEGAL, reason, reason_bytes,
                   "spec.instruction: no such instruction; nearest: %s",
                   hd_instruction_nearest(&in)->ptx);
-  if (collector_clash(&in))
+  /* A collector that keeps A, and .ashift, exclude each other. */
+  if (in.keeps_collector && (in.modifiers & HD_MOD_ASHIFT))
     return refuse(HD_ILLEGAL, reason, reason_bytes,
                   "spec.collector: .ashift with ::use or ::fill; legal: ::lastuse, ::discard");
   if (query->ptx < in.min_ptx)

@@ -2,7 +2,6 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "Store/store_driver.h"
 #include "Support/file.h"

@@ -1,6 +1,5 @@
 #include "Support/blob.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "Support/arena.h"

@@ -80,12 +80,6 @@ static int open_folder_of(const char *path, int flags, mode_t mode) {
   return open(folder, flags | O_CLOEXEC, mode);
 }
 
-/* /proc is what gives the file its name later. */
-static int open_nameless(const char *path, mode_t mode) {
-  bool can_name = access("/proc/self/fd", X_OK) == 0;
-  return can_name ? open_folder_of(path, O_TMPFILE | O_WRONLY, mode) : -1;
-}
-
 /* False: a collector holds it. A file system without locks has no collectors. */
 static bool lock(int fd) { return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
@@ -138,7 +132,9 @@ static void drop(staged *s, const char *path) {
 static bool stage(const hd_file_part *part, staged *s) {
   for (int i = 0; i < N_SLOTS; i++)
     collect(part->path, i);
-  s->fd = open_nameless(part->path, s->mode);
+  /* /proc is what gives the file its name later. */
+  bool can_name = access("/proc/self/fd", X_OK) == 0;
+  s->fd = can_name ? open_folder_of(part->path, O_TMPFILE | O_WRONLY, s->mode) : -1;
   bool open = s->fd >= 0 ? lock(s->fd) : take_name(s, part->path);
   return open && write_all(s->fd, part->data, part->n_bytes) && fsync(s->fd) == 0;
 }

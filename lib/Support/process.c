@@ -33,11 +33,6 @@ static bool drain(int fd, hd_strbuf *output) {
   return true;
 }
 
-static void wait_for_output(int fd, bool open) {
-  struct pollfd wanted = {.fd = fd, .events = POLLIN};
-  (void)poll(&wanted, open ? 1 : 0, POLL_MS);
-}
-
 /* The wait status; LOST when the host program ignores SIGCHLD or reaps all children; TIMED_OUT
  * after killing the child's process group. A grandchild that keeps the pipe open does not hold us:
  * the child's own end decides. */
@@ -46,7 +41,8 @@ static int collect(pid_t pid, int fd, double timeout_s, hd_strbuf *output) {
   bool open = true;
   int status = 0;
   for (;;) {
-    wait_for_output(fd, open);
+    struct pollfd wanted = {.fd = fd, .events = POLLIN};
+    (void)poll(&wanted, open ? 1 : 0, POLL_MS);
     open = open && drain(fd, output);
     pid_t ended = waitpid(pid, &status, open || timeout_s > 0 ? WNOHANG : 0);
     if (ended == pid)

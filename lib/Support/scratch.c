@@ -1,7 +1,5 @@
 #include "Support/scratch.h"
 
-#include <stdlib.h>
-
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "Support/memory.h"

@@ -1,7 +1,6 @@
 #include "Tune/bench_operands.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Reference/operands.h"
@@ -88,10 +87,6 @@ static void work_b(void *user, int32_t i) {
                 (char *)x->host->b + first * x->host->b_row_bytes, cols);
 }
 
-static size_t expected_at(const making *x, int64_t g, size_t row) {
-  return ((size_t)g * x->host->n_checked + row) * (size_t)x->p->n;
-}
-
 const double *hd_bench_host_expected(const hd_bench_host *h, const hd_product *p, int64_t g,
                                      const double **slack) {
   size_t at = (size_t)g * h->n_checked * (size_t)p->n;
@@ -123,7 +118,7 @@ static heddle_status make_expected(const making *x, int32_t i) {
   heddle_status status = hd_epilogue_rows(NULL, p, &h->values, &r, g, first, h->checked,
                                           h->n_checked, part, part + part_elems);
   for (size_t at = 0; at < h->n_checked && status == HEDDLE_OK; at++) {
-    size_t to = expected_at(x, g, at) + first;
+    size_t to = ((size_t)g * h->n_checked + at) * (size_t)p->n + first;
     memcpy(h->expected + to, part + at * n, sizeof *part * n);
     memcpy(h->slack + to, part + part_elems + at * n, sizeof *part * n);
   }

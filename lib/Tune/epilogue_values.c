@@ -78,15 +78,12 @@ void hd_epilogue_values_free(hd_epilogue_values *v) {
 
 /* ---- what D must be ---- */
 
-static bool is_rounded(const hd_product *p) {
-  const hd_product_epilogue *e = &p->epilogue;
-  bool floats = e->act[0] || e->bias || e->c;
-  return e->scale_a || e->scale_b || (p->acc == HEDDLE_S32 && floats);
-}
-
 double hd_product_bound(const hd_product *p, heddle_elem elem) {
   double bound = hd_error_bound(elem, p->a, p->acc, (uint64_t)p->k);
-  return is_rounded(p) ? bound + epilogue_error : bound;
+  const hd_product_epilogue *e = &p->epilogue;
+  bool floats = e->act[0] || e->bias || e->c;
+  bool rounded = e->scale_a || e->scale_b || (p->acc == HEDDLE_S32 && floats);
+  return rounded ? bound + epilogue_error : bound;
 }
 
 /* Of the sums of A's rows, where a row's own bias or scale lies: of pairs those of all gates come

@@ -70,7 +70,9 @@ static int is_over(void *user) {
   return hd_clock_seconds() > r->deadline;
 }
 
-heddle_status hd_records_error(heddle_context *ctx, const hd_records *r, const char *what) {
+/* What SQLite says: HEDDLE_NO_MEMORY, HEDDLE_INVALID of a file that is damaged or never ends, else
+ * HEDDLE_ENVIRONMENT. */
+static heddle_status sqlite_error(heddle_context *ctx, const hd_records *r, const char *what) {
   int whole = sqlite3_extended_errcode(r->db), code = whole & 0xff;
   bool malformed = code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
   hd_loc loc = {.file = sqlite3_db_filename(r->db, "main")};
@@ -91,7 +93,7 @@ heddle_status hd_records_prepare(heddle_context *ctx, hd_records *r, sqlite3_stm
   int code = SQLITE_OK;
   be_patient(r);
   if (sqlite3_prepare_v2(r->db, sql, -1, s, NULL) != SQLITE_OK)
-    return hd_records_error(ctx, r, "prepare a statement");
+    return sqlite_error(ctx, r, "prepare a statement");
   va_start(args, types);
   for (int i = 1; *types && code == SQLITE_OK; i++, types++)
     if (*types == 't')
@@ -103,7 +105,7 @@ heddle_status hd_records_prepare(heddle_context *ctx, hd_records *r, sqlite3_stm
   va_end(args);
   if (code == SQLITE_OK)
     return HEDDLE_OK;
-  heddle_status status = hd_records_error(ctx, r, "bind a value");
+  heddle_status status = sqlite_error(ctx, r, "bind a value");
   sqlite3_finalize(*s);
   *s = NULL;
   return status;
@@ -112,7 +114,7 @@ heddle_status hd_records_prepare(heddle_context *ctx, hd_records *r, sqlite3_stm
 heddle_status hd_records_finish(heddle_context *ctx, hd_records *r, sqlite3_stmt *s,
                                 const char *what) {
   int code = sqlite3_step(s);
-  heddle_status status = code == SQLITE_DONE ? HEDDLE_OK : hd_records_error(ctx, r, what);
+  heddle_status status = code == SQLITE_DONE ? HEDDLE_OK : sqlite_error(ctx, r, what);
   sqlite3_finalize(s);
   return status;
 }
@@ -121,10 +123,10 @@ heddle_status hd_records_next(heddle_context *ctx, const hd_records *r, sqlite3_
                               bool *row) {
   *row = false;
   if (sqlite3_errcode(r->db) == SQLITE_NOMEM)
-    return hd_records_error(ctx, r, "read");
+    return sqlite_error(ctx, r, "read");
   int code = sqlite3_step(s);
   *row = code == SQLITE_ROW;
-  return *row || code == SQLITE_DONE ? HEDDLE_OK : hd_records_error(ctx, r, "read");
+  return *row || code == SQLITE_DONE ? HEDDLE_OK : sqlite_error(ctx, r, "read");
 }
 
 const char *hd_records_text(sqlite3_stmt *s, int column) {
@@ -136,7 +138,7 @@ heddle_status hd_records_execute(heddle_context *ctx, hd_records *r, const char 
                                  const char *what) {
   be_patient(r);
   return sqlite3_exec(r->db, sql, NULL, NULL, NULL) == SQLITE_OK ? HEDDLE_OK
-                                                                 : hd_records_error(ctx, r, what);
+                                                                 : sqlite_error(ctx, r, what);
 }
 
 /* ---- open ---- */
@@ -243,7 +245,7 @@ static heddle_status prepare_schema(heddle_context *ctx, hd_records *r, const ch
                                     bool write) {
   r->version = version_of(r);
   if (r->version < 0)
-    return hd_records_error(ctx, r, "read the database");
+    return sqlite_error(ctx, r, "read the database");
   if (r->version > HD_RECORDS_VERSION)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, (hd_loc){.file = path}, "records.version",
                     "got records of version %d; legal: up to %d", r->version, HD_RECORDS_VERSION);

@@ -23,9 +23,6 @@ typedef struct hd_records_lack {
 } hd_records_lack;
 extern const hd_records_lack hd_records_lacks[HD_RECORDS_VERSION + 1];
 
-/* What SQLite says: HEDDLE_NO_MEMORY, HEDDLE_INVALID of a file that is damaged or never ends, else
- * HEDDLE_ENVIRONMENT. */
-heddle_status hd_records_error(heddle_context *ctx, const hd_records *r, const char *what);
 /* Prepares and binds: one letter of `types` an argument: t text, i int64_t, d double. */
 heddle_status hd_records_prepare(heddle_context *ctx, hd_records *r, sqlite3_stmt **s,
                                  const char *sql, const char *types, ...);

@@ -1,6 +1,5 @@
 #include "Tune/rotated_kernel.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "Support/arena.h"

@@ -1,7 +1,6 @@
 #include "Tune/search.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Schedule/schedule.h"

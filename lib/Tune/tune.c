@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Schedule/cost.h"
@@ -280,11 +279,6 @@ static heddle_status pursue(heddle_context *ctx, hd_product_session *c) {
 
 /* ---- the session ---- */
 
-static int64_t wanted(const hd_tune_options *o, size_t n_legal) {
-  int64_t n = (int64_t)n_legal, top = o->n_top ? o->n_top : hd_search_share(n);
-  return o->exhaustive || top > n ? n : top;
-}
-
 static heddle_status tune_one(heddle_context *ctx, hd_session *s, hd_workers *workers,
                               const hd_product *product, int32_t index, bool *chosen) {
   hd_product_session c = {
@@ -292,7 +286,8 @@ static heddle_status tune_one(heddle_context *ctx, hd_session *s, hd_workers *wo
   c.event = (hd_tune_event){.product = product, .product_index = index, .n_products = s->n};
   hd_product_print(product, c.name);
   heddle_status status = list_schedules(ctx, &c);
-  c.n_wanted = wanted(s->o, c.n);
+  int64_t n = (int64_t)c.n, top = s->o->n_top ? s->o->n_top : hd_search_share(n);
+  c.n_wanted = s->o->exhaustive || top > n ? n : top;
   if (status == HEDDLE_OK && s->o->resume)
     status = hd_records_each(ctx, s->o->records, c.name, take_known, &c);
   int64_t done_before = 0;

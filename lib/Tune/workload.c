@@ -1,6 +1,5 @@
 #include "Tune/workload.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "Reference/reference_compare.h"

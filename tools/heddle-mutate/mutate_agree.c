@@ -2,7 +2,6 @@
  * knows nothing of the other, so that where they differ, one of them is wrong. */
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Support/file.h"

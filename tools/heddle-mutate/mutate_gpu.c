@@ -3,7 +3,6 @@
  * rest. */
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Support/diag.h"

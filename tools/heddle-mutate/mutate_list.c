@@ -1,6 +1,5 @@
 /* Every mutant of a form: made, then verified by the checker, the simulator and ptxas. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "mutate.h"

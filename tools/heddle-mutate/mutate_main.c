@@ -2,7 +2,6 @@
  * it. */
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Support/diag.h"

@@ -3,7 +3,6 @@
  * it accepts. */
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "Support/file.h"
 #include "Support/memory.h"

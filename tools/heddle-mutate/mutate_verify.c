@@ -1,7 +1,6 @@
 #include "mutate.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Emit/ptxas.h"

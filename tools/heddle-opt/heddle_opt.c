@@ -1,6 +1,5 @@
 /* heddle-opt: reads a module, verifies it, runs passes over it, checks it, prints it. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "Check/check.h"
 #include "Schedule/schedule.h"

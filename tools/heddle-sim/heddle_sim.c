@@ -1,7 +1,6 @@
 /* heddle-sim: runs a kernel's PTX with its manifest under an adversarial schedule. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -73,13 +72,6 @@ static void print_findings(const job *j, const hd_sim_report *r, const char *mod
          r->n_conflicts, r->n_assumed, r->order_hash, d);
 }
 
-static void note_waits(job *j, const hd_sim_report *r) {
-  for (uint32_t i = 0; i < r->n_waits; i++) {
-    uint8_t *at = &j->waited[r->wait[i].line];
-    *at = r->wait[i].answered_no || *at == 2 ? 2 : 1;
-  }
-}
-
 static bool waits_are_covered(const job *j) {
   return !memchr(j->waited, 1, j->n_lines + 1u);
 }
@@ -137,7 +129,10 @@ static heddle_status run_launch(job *j, const hd_sim_launch *sim, const hd_sim_o
     status = verify_d(j, operands, buffer->written, &d);
   if (ran)
     print_findings(j, &report, hd_sim_mode_name(so->mode), d);
-  note_waits(j, &report);
+  for (uint32_t i = 0; i < report.n_waits; i++) {
+    uint8_t *at = &j->waited[report.wait[i].line];
+    *at = report.wait[i].answered_no || *at == 2 ? 2 : 1;
+  }
   hd_free(buffer->written);
   buffer->written = NULL;
   return status;

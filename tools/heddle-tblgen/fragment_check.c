@@ -1,8 +1,6 @@
 /* Fragments: reading them, and the proof that each is a layout of its tile. */
 #include "checked_records.h"
 
-#include <stdlib.h>
-
 static bool read_images(const record *r, const char *field, int32_t (*image)[HD_LAYOUT_DIMS],
                         unsigned *n) {
   json_t *list = record_list(r, field);

@@ -2,7 +2,6 @@
  * DUMP.json is what `llvm-tblgen -dump-json specs/heddle.td` prints. Exit code 2: a record is
  * wrong. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "Support/file.h"
 #include "checked_records.h"

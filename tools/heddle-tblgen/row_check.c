@@ -106,13 +106,9 @@ static void check_operand(const record *row, const char *field, long rows, long 
                  record_int(&layout, "Rows"), record_int(&layout, "Cols"), rows, cols);
 }
 
-static bool is_mma(const record *row) {
-  const char *family = record_string(row, "Family");
-  return !strcmp(family, "MMA_SP") || !strcmp(family, "WGMMA_SP");
-}
-
 static void check_operands(const record *row) {
-  bool mma = is_mma(row);
+  const char *family = record_string(row, "Family");
+  bool mma = !strcmp(family, "MMA_SP") || !strcmp(family, "WGMMA_SP");
   long m = mma ? record_int(row, "M") : 0, n = record_int(row, "N"), k = record_int(row, "K");
   long vec = record_int(row, "ScaleVec");
   check_operand(row, "A", m, k / 2);

@@ -8,7 +8,8 @@
 #include "Support/memory.h"
 #include "cli.h"
 
-hd_bench_problem bench_beside_plain(const hd_bench_problem *p) {
+/* What it is measured beside. */
+static hd_bench_problem plain_of(const hd_bench_problem *p) {
   hd_bench_problem plain = *p;
   plain.epilogue = (hd_product_epilogue){0};
   if (p->g)
@@ -66,7 +67,7 @@ static void print_what(const hd_bench_problem *p, const hd_bench_result *result)
 heddle_status bench_beside_case(heddle_context *ctx, const hd_device *device,
                                 const hd_bench_problem *p, const hd_bench_options *options,
                                 hd_bench_host *host, bench_beside *sum, int *n_wrong) {
-  hd_bench_problem plain = bench_beside_plain(p);
+  hd_bench_problem plain = plain_of(p);
   hd_bench_options alone = *options;
   hd_bench_result results[3] = {{0}};
   double seconds[3] = {0};

@@ -11,9 +11,6 @@ typedef struct bench_beside {
   int32_t n;
 } bench_beside;
 
-/* What it is measured beside. */
-hd_bench_problem bench_beside_plain(const hd_bench_problem *problem);
-
 void bench_beside_head(void);
 /* Measures the plain product, the case, and the plain product again (their mean counts), and prints
  * a line; *n_wrong counts wrong results. */

@@ -1,6 +1,5 @@
 #include "bench_log.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "Support/diag.h"

@@ -4,7 +4,6 @@
 
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool bench_format_parse(const char *text, bench_format *format) {
@@ -17,7 +16,8 @@ bool bench_format_parse(const char *text, bench_format *format) {
   return false;
 }
 
-double bench_tflops(const hd_bench_problem *p, double seconds) {
+/* 2 m n k of the dense product over the time, in TFLOP/s; 0 for no time. */
+static double tflops(const hd_bench_problem *p, double seconds) {
   double batch = p->g ? (double)p->g : 1;
   return seconds > 0 ? 2e-12 * batch * (double)p->m * (double)p->n * (double)p->k / seconds : 0;
 }
@@ -146,12 +146,12 @@ static void print_table_row(const bench_printer *printer, const hd_bench_problem
                             const hd_bench_row *r, const bests *b) {
   printf("%-5s %6lld %6lld %6lld  %9.2f %9.2f %9.2f %8.1f", elem_name(p->elem), (long long)p->m,
          (long long)p->k, (long long)p->n, r->timing.median * 1e6, r->timing.min * 1e6,
-         r->timing.max * 1e6, bench_tflops(p, r->timing.median));
+         r->timing.max * 1e6, tflops(p, r->timing.median));
   print_ratio(b->dense, r->timing.median);
   print_ratio(b->peer, r->timing.median);
   if (printer->alone)
-    printf(" %8.1f %8.1f %6.0f %5u", bench_tflops(p, r->alone.burst),
-           bench_tflops(p, r->alone.sustained), r->alone.power_w, r->alone.sm_mhz);
+    printf(" %8.1f %8.1f %6.0f %5u", tflops(p, r->alone.burst),
+           tflops(p, r->alone.sustained), r->alone.power_w, r->alone.sm_mhz);
   cli_print(" %9.2g  %s%s%s\n", r->error, r->name, r->weights_ready ? " weights_ready" : "",
          !r->ok             ? "  WRONG RESULT"
          : r->n_rounds == 1 ? "  (quick look)"
@@ -175,8 +175,8 @@ static void add_csv_row(hd_strbuf *out, const hd_bench_problem *p, const hd_benc
   hd_strbuf_printf(out, "%s,%lld,%lld,%lld,%.3f,%.3f,%.3f,%.1f,%.1f,%.1f,%.0f,%u,%.3g,%s,",
                    elem_name(p->elem), (long long)p->m, (long long)p->k, (long long)p->n,
                    r->timing.median * 1e6, r->timing.min * 1e6, r->timing.max * 1e6,
-                   bench_tflops(p, r->timing.median), bench_tflops(p, r->alone.burst),
-                   bench_tflops(p, r->alone.sustained), r->alone.power_w, r->alone.sm_mhz,
+                   tflops(p, r->timing.median), tflops(p, r->alone.burst),
+                   tflops(p, r->alone.sustained), r->alone.power_w, r->alone.sm_mhz,
                    r->error, r->ok ? "ok" : "WRONG");
   add_quoted(out, r->name);
   hd_strbuf_printf(out, ",%s,%d,%s,%s,", elem_name(p->d_elem), r->n_rounds, promise_of(r),
@@ -203,8 +203,8 @@ static void print_json_row(const hd_bench_problem *p, const hd_bench_row *r, con
       "type", elem_name(p->elem), "d_type", elem_name(p->d_elem), "m", (json_int_t)p->m, "k",
       (json_int_t)p->k, "n", (json_int_t)p->n, "us", r->timing.median * 1e6, "us_min",
       r->timing.min * 1e6, "us_max", r->timing.max * 1e6, "tflops",
-      bench_tflops(p, r->timing.median), "burst_tflops", bench_tflops(p, r->alone.burst),
-      "sustained_tflops", bench_tflops(p, r->alone.sustained), "watts", r->alone.power_w, "sm_mhz",
+      tflops(p, r->timing.median), "burst_tflops", tflops(p, r->alone.burst),
+      "sustained_tflops", tflops(p, r->alone.sustained), "watts", r->alone.power_w, "sm_mhz",
       (int)r->alone.sm_mhz, "error", r->error, "ok", r->ok, "contender", r->name, "rounds",
       (int)r->n_rounds, "promise", promise_of(r),
       "checked", checked_of(r), "command", command);

@@ -34,7 +34,4 @@ void bench_print_tail(const bench_printer *printer);
 char *bench_command(const hd_bench_problem *problem, uint64_t seed, const char *name,
                     bool weights_ready);
 
-/* 2 m n k of the dense product over the time, in TFLOP/s; 0 for no time. */
-double bench_tflops(const hd_bench_problem *problem, double seconds);
-
 #endif

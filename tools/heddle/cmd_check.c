@@ -1,6 +1,5 @@
 /* heddle check: is a matrix or a file sound? */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "cli.h"
 #include "commands.h"

@@ -1,6 +1,4 @@
 /* heddle compress: dense 2:4 to canonical. */
-#include <stdlib.h>
-
 #include "cli.h"
 #include "commands.h"
 #include "sparse_io.h"

@@ -1,6 +1,4 @@
 /* heddle decompress: canonical or packed to dense. */
-#include <stdlib.h>
-
 #include "cli.h"
 #include "commands.h"
 #include "sparse_io.h"

@@ -1,7 +1,6 @@
 /* heddle fleet: the GPUs of a tuning service and its campaigns. */
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "Fetch/http.h"
 #include "Support/diag.h"

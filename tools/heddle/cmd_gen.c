@@ -1,7 +1,6 @@
 /* heddle gen: a problem to PTX, cubin, C launcher, header and manifest. Needs no GPU and no
  * driver. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Kernel/bundle.h"

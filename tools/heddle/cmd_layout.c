@@ -1,5 +1,4 @@
 /* heddle layout: which thread, register and bits hold which element. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -64,11 +64,6 @@ static bool answer(const request *r) {
 
 enum { LONGEST = 4096 }; /* bytes of a line that may have a verdict */
 
-/* A zero byte ends no line. */
-static bool blank(const char *line, size_t n_bytes) {
-  return strspn(line, " \t\r\n") == n_bytes;
-}
-
 /* The next line, up to LONGEST bytes of it; how many it has, without its end. -1: there is none. */
 static ssize_t read_line(char line[LONGEST + 1]) {
   ssize_t n = 0;
@@ -90,7 +85,8 @@ static bool answer_line(char *line, size_t n_bytes) {
     cli_print("illegal: spec.line: got %zu bytes; legal: up to %d, %s\n", n_bytes, LONGEST, form);
     return false;
   }
-  if (blank(line, n_bytes))
+  /* A zero byte ends no line. */
+  if (strspn(line, " \t\r\n") == n_bytes)
     return true;
   return strlen(line) == n_bytes && split(line, &r) ? answer(&r)
                                                     : answer_malformed("spec.line", line, form);

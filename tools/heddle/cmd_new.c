@@ -1,7 +1,4 @@
 /* heddle new: the text of a problem that options say. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "Passes/front.h"
 #include "Support/diag.h"
 #include "Support/file.h"

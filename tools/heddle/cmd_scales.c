@@ -1,6 +1,5 @@
 /* heddle scales: block scales, row by row, to the order that kernels read. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Sparse/npy.h"

@@ -1,6 +1,5 @@
 /* heddle sync: the choices of a tuning service as a file. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "Support/diag.h"
 #include "Support/memory.h"

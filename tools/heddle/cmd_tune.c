@@ -1,7 +1,6 @@
 /* heddle tune: the fastest schedule of a problem, or of a grid of them, by measuring. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,6 +1,4 @@
 /* heddle unpack: packed to canonical. */
-#include <stdlib.h>
-
 #include "cli.h"
 #include "commands.h"
 #include "sparse_io.h"

@@ -44,11 +44,6 @@ static bool cut(char *text, fields *f) {
   return !quoted;
 }
 
-/* The first line; and where files were joined, one that begins as it does. */
-static bool is_head(const csv_row *row) {
-  return row->names.n == 0 || strcmp(row->values.at[0], row->names.at[0]) == 0;
-}
-
 heddle_status csv_each_of(heddle_context *ctx, const char *name, char *text, csv_row_fn *each,
                           void *user) {
   hd_lines lines = hd_lines_of(name, text);
@@ -61,7 +56,8 @@ heddle_status csv_each_of(heddle_context *ctx, const char *name, char *text, csv
     if (!cut(line, &row.values))
       status = hd_error(ctx, HEDDLE_INVALID, row.loc, "csv.quote",
                         "a quote is not closed on its line");
-    else if (is_head(&row))
+    /* The first line; and where files were joined, one that begins as it does. */
+    else if (row.names.n == 0 || strcmp(row.values.at[0], row.names.at[0]) == 0)
       row.names = row.values;
     else
       status = each(ctx, &row, user);

@@ -1,6 +1,4 @@
 /* What explain says of time: measured, predicted with what binds, of a dense library. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Schedule/cost.h"

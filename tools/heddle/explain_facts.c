@@ -1,6 +1,5 @@
 /* What explain says of the problem, the schedule and the kernel, sentence by sentence. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "Schedule/resources.h"

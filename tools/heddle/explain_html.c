@@ -1,7 +1,6 @@
 /* What explain gathered, as a page of its own: no script, no other file. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

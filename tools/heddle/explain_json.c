@@ -1,7 +1,5 @@
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "Schedule/cost.h"
 #include "Support/diag.h"

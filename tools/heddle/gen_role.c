@@ -1,7 +1,5 @@
 #include "gen_role.h"
 
-#include <stdlib.h>
-
 #include "Check/check.h"
 #include "Emit/emit.h"
 #include "Emit/ptxas.h"

@@ -49,13 +49,6 @@ static int unknown_command(const char *word) {
                                word);
 }
 
-static void print_version(void) {
-  char *ptxas = compile_find_ptxas();
-  printf("heddle %s\ncommit %s, LLVM %s\nptxas %s\n", HEDDLE_VERSION, hd_build_commit(),
-         hd_build_llvm(), ptxas ? ptxas : "none: gen writes PTX alone, the driver compiles it");
-  free(ptxas);
-}
-
 /* `heddle help gen` is `heddle gen --help`. */
 static int help_about(char *name) {
   const command *found = find_command(name);
@@ -112,7 +105,10 @@ static int dispatch(int argc, char **argv) {
     return argc < 2 ? 2 : 0;
   }
   if (!strcmp(word, "--version")) {
-    print_version();
+    char *ptxas = compile_find_ptxas();
+    printf("heddle %s\ncommit %s, LLVM %s\nptxas %s\n", HEDDLE_VERSION, hd_build_commit(),
+           hd_build_llvm(), ptxas ? ptxas : "none: gen writes PTX alone, the driver compiles it");
+    free(ptxas);
     return 0;
   }
   if (!strcmp(word, "--build")) { /* for programs: heddle-agent */

@@ -1,6 +1,5 @@
 #include "service_client.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 #include "sparse_io.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

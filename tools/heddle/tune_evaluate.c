@@ -2,8 +2,6 @@
  * heddle tune calibrate: the device's ceilings that make it rank best. */
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "Schedule/resolve.h"
 #include "Support/arena.h"

@@ -206,13 +206,6 @@ static bool is_carried(const lease_args *a, const char *const *argv) {
 
 /* ---- the product ---- */
 
-static void tell_notes(const heddle_context *ctx) {
-  const heddle_diagnostic *d;
-  for (size_t i = 0; (d = heddle_context_get(ctx, i)); i++)
-    if (d->severity != HEDDLE_ERROR)
-      tell_text("note", "text", d->text);
-}
-
 static heddle_status tune_product(heddle_context *ctx, const lease_args *a, const char *const *argv,
                                   const hd_product *product) {
   hd_records *records; /* in memory: the service has the database */
@@ -234,7 +227,10 @@ static heddle_status tune_product(heddle_context *ctx, const lease_args *a, cons
                        .user = &stopped};
   heddle_status status = hd_tune(ctx, &o, product, 1, &n_done);
   hd_records_close(records);
-  tell_notes(ctx);
+  const heddle_diagnostic *d;
+  for (size_t i = 0; (d = heddle_context_get(ctx, i)); i++)
+    if (d->severity != HEDDLE_ERROR)
+      tell_text("note", "text", d->text);
   if (status == HEDDLE_OK && n_done == 0 && !stopped)
     tell_text("failed", "why", "the race gave no choice");
   else if (status == HEDDLE_OK && n_done && !a->no_canary)

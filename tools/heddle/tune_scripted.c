@@ -2,7 +2,6 @@
  * worker (lib/Tune/README.md); its times are the cost model's, bent a little by each schedule's
  * hash, with noise; its faults come on demand. Its figures are computed: the service keeps them in
  * classes of their own ("scripted:…"). */
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

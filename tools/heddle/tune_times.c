@@ -1,7 +1,6 @@
 #include "tune_times.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Schedule/resolve.h"

@@ -1,7 +1,5 @@
 #include "tuned_file.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

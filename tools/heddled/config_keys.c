@@ -1,5 +1,4 @@
 /* The configuration's keys: config.def as a table. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -21,10 +21,6 @@ heddle_status config_set(heddle_context *ctx, hd_config *config, const char *fil
 enum { MAX_LISTEN = 8 };
 heddle_status listen_all(heddle_context *ctx, const char *addresses, int fds[MAX_LISTEN], int *n);
 
-/* The files that the configuration names: TLS, and the signing key, which is made when it is absent
- * and `make` says so. */
-heddle_status read_files(heddle_context *ctx, setup *s, bool make);
-
 heddle_status command_serve(heddle_context *ctx, setup *s);
 heddle_status command_check(heddle_context *ctx, setup *s);
 heddle_status command_migrate(heddle_context *ctx, const setup *s, int n, char **args);

@@ -1,6 +1,5 @@
 /* heddled: the tuning service. This file: its command line and configuration file. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Support/arena.h"

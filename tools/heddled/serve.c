@@ -1,7 +1,6 @@
 /* heddled serve and heddled check. */
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -35,7 +34,9 @@ static heddle_status make_key(heddle_context *ctx, setup *s) {
   return status;
 }
 
-heddle_status read_files(heddle_context *ctx, setup *s, bool make) {
+/* The files that the configuration names: TLS, and the signing key, which is made when it is absent
+ * and `make` says so. */
+static heddle_status read_files(heddle_context *ctx, setup *s, bool make) {
   size_t n;
   hd_config *c = &s->config;
   if (*c->tls_key)

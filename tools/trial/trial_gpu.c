@@ -1,6 +1,5 @@
 /* The launch on a device: every block goes up with its guards, and comes back whole. */
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 #include "trial/trial.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "Kernel/bundle.h"

@@ -1,5 +1,4 @@
 /* A: made by seed, or read from a file of any form, and the errors injected in it. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "Reference/operands.h"

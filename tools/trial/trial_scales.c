@@ -1,7 +1,4 @@
 /* Block scales: made by seed or read row-major, then stored as the kernel reads them. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "Reference/operands.h"
 #include "Sparse/npy.h"
 #include "Support/diag.h"

@@ -1,7 +1,5 @@
 /* The launch in the simulator. Guards stay outside: an access past an end is a finding there. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "Support/diag.h"
 #include "Support/file.h"
