@@ -374,6 +374,7 @@ static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manife
   HD_TRY(add_index(ctx, manifest, r, HD_ARG_GATHER_B, TRIAL_FAULT_GATHER, &data->gather, data));
   HD_TRY(add_index(ctx, manifest, r, HD_ARG_SCATTER_D, TRIAL_FAULT_SCATTER, &data->scatter, data));
   HD_TRY(add_index(ctx, manifest, r, HD_ARG_COMBINE_D, TRIAL_FAULT_COMBINE, &data->combine, data));
+  HD_TRY(trial_check_shown(ctx, manifest, r->fault, data));
   HD_TRY(trial_operand_a(ctx, manifest, r, s, limit->a, &data->a_dense, &data->a_row_bytes));
   size_t n_said = heddle_context_count(ctx);
   heddle_status packed = add_packed(ctx, manifest, r->fault, data);

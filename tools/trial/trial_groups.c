@@ -115,6 +115,35 @@ heddle_status trial_inject_index(heddle_context *ctx, const trial_data *data, hd
   return nowhere(ctx);
 }
 
+bool trial_is_shown(const hd_manifest *manifest, const trial_data *data, int64_t column) {
+  int64_t n = data->combine ? data->shape.t * manifest->slots : 0;
+  for (int64_t i = 0; i < n; i++)
+    if (data->combine[i] == column)
+      return true;
+  return !data->combine;
+}
+
+/* The first column of a group, or the first with an index. */
+static int64_t faulty_column(trial_fault fault, const trial_data *data) {
+  int64_t first, end;
+  for (int64_t g = 0; g < data->shape.g; g++) {
+    trial_columns(data, g, &first, &end);
+    for (int64_t i = first; i < end; i++)
+      if (fault == TRIAL_FAULT_OFFSETS || trial_is_index(data->gather[i], data->shape.t))
+        return i;
+  }
+  return -1;
+}
+
+heddle_status trial_check_shown(heddle_context *ctx, const hd_manifest *manifest,
+                                trial_fault fault, const trial_data *data) {
+  bool of_column = fault == TRIAL_FAULT_OFFSETS || fault == TRIAL_FAULT_GATHER;
+  if (!of_column || trial_is_shown(manifest, data, faulty_column(fault, data)))
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "trial.fault",
+                  "no sum has the column with that error");
+}
+
 uint8_t *trial_take_columns(heddle_context *ctx, const trial_data *data, hd_arg_kind kind,
                             const int32_t *index, int64_t n_columns, const trial_stored *stored) {
   const trial_block *block = trial_data_block(data, kind);

@@ -130,6 +130,13 @@ void trial_make_index(const trial_request *request, const trial_data *data, hd_a
 /* The first column of a group whose index is one of `n`, or the first index of a sum, loses it. */
 heddle_status trial_inject_index(heddle_context *ctx, const trial_data *data, hd_arg_kind kind,
                                  int64_t n, int64_t n_indices, int32_t *index);
+/* Whether D shows the column of the products: it is in no sum where columns are combined without
+ * it. */
+bool trial_is_shown(const hd_manifest *manifest, const trial_data *data, int64_t column);
+/* HEDDLE_UNSUPPORTED where D does not show the column that an offset's or an index's fault is
+ * of. */
+heddle_status trial_check_shown(heddle_context *ctx, const hd_manifest *manifest,
+                                trial_fault fault, const trial_data *data);
 /* Columns of the products, each k (of D: its rows) elements: B's by their index, zeros where it is
  * none; D's as a launch left them, in the same way. Owned; NULL: out of memory. */
 uint8_t *trial_take_columns(heddle_context *ctx, const trial_data *data, hd_arg_kind kind,
