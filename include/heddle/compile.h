@@ -3,10 +3,12 @@
 #ifndef HEDDLE_COMPILE_H
 #define HEDDLE_COMPILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "heddle/context.h"
 #include "heddle/ir.h"
+#include "heddle/tuned.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,14 +27,20 @@ typedef struct heddle_compile_options {
   const char *epilogue_worker; /* path of heddle-epilogue, the process in which LLVM reads
                                   user_epilogue, within a second and 1 GiB; NULL: no process is
                                   started, and only the text of docs/embedding.md is taken */
+  bool schedule_is_choice; /* schedule is what heddle_tuned_pick or heddle_tuned_buckets gave, not
+                              your own: as of the default, where it spills the next best is taken */
+  const heddle_tuned *tuned; /* the choices that a next best is looked up in first; NULL: it is
+                                the model's */
 } heddle_compile_options;
 
 typedef struct heddle_compiled heddle_compiled;
 
 /* Compiles the kernel of a problem-level text. file names the text in diagnostics (may be NULL).
- * ptxas' findings (spills, stack, serialised wgmma) fail the compile. *compiled is owned by the
- * caller. HEDDLE_INVALID, HEDDLE_UNSUPPORTED, HEDDLE_ENVIRONMENT (ptxas cannot run),
- * HEDDLE_INTERNAL, HEDDLE_NO_MEMORY. Where LLVM itself runs out of memory, it aborts the process:
+ * ptxas' findings (spills, stack, serialised wgmma) fail the compile of a schedule that you named.
+ * In place of one that Heddle chose the next best is taken, up to four times, then a modest one; a
+ * note (schedule.spilled) and the manifest (instead_of) say so. *compiled is owned by the caller.
+ * HEDDLE_INVALID, HEDDLE_UNSUPPORTED, HEDDLE_ENVIRONMENT (ptxas cannot run), HEDDLE_INTERNAL,
+ * HEDDLE_NO_MEMORY. Where LLVM itself runs out of memory, it aborts the process:
  * behind the passes and the check, from the first instruction that is built for it to the PTX;
  * never when the kernel comes from the cache. Any number of threads may compile at once, each with
  * its own context. */

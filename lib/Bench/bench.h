@@ -97,6 +97,7 @@ typedef struct hd_bench_way {
   char *col_schedule; /* owned; for D of order col_major, where another is chosen; or NULL */
   bool weights_ready;
   bool dynamic; /* n is known at launch */
+  bool is_choice; /* what its user would get: where it spills, the next best; else it was named */
 } hd_bench_way;
 
 /* The ways that options ask for and the problem takes; *list is owned: hd_bench_ways_free. What is

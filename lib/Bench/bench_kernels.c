@@ -23,7 +23,9 @@ static void compile_one(void *user, int32_t i) {
   heddle_compile_options options = {.target = w->target,
                                     .schedule = hd_bench_way_schedule(k->way, k->row_major),
                                     .ptxas = w->options->ptxas,
-                                    .cache = w->options->cache};
+                                    .cache = w->options->cache,
+                                    .schedule_is_choice = k->way->is_choice,
+                                    .tuned = k->way->is_choice ? w->options->tuned : NULL};
   hd_bench_problem problem = *w->problem;
   if (k->way->dynamic)
     problem.n = 0;

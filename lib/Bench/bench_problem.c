@@ -53,8 +53,8 @@ typedef struct ways {
 } ways;
 
 /* text: by the order of D, owned; NULL where that is not asked for. */
-static void add_texts(ways *out, char *const text[2], bool dynamic) {
-  hd_bench_way way = {text[0], text[1], out->weights_ready, dynamic};
+static void add_texts(ways *out, char *const text[2], bool dynamic, bool is_choice) {
+  hd_bench_way way = {text[0], text[1], out->weights_ready, dynamic, is_choice};
   if (!way.schedule) {
     way.schedule = way.col_schedule;
     way.col_schedule = NULL;
@@ -69,7 +69,7 @@ static char *print(const hd_schedule *s) {
 }
 
 static void add(ways *out, const hd_schedule *s) {
-  add_texts(out, (char *const[2]){print(s), NULL}, false);
+  add_texts(out, (char *const[2]){print(s), NULL}, false, false);
 }
 
 static heddle_status sweep(heddle_context *ctx, const hd_problem *p, const char *wanted,
@@ -117,7 +117,8 @@ static hd_schedule usual(const hd_problem *p, const hd_tuned *tuned, const ways 
   static const int64_t fixed[3] = {0};
   hd_product product = hd_product_of(p, fixed);
   hd_schedule s;
-  return tuned && hd_tune_pick(tuned, p, &product, &s) ? s : hd_schedule_default(out->device, p);
+  bool picked = tuned && hd_tune_pick(tuned, p, &product, NULL, &s);
+  return picked ? s : hd_schedule_default(out->device, p);
 }
 
 static heddle_status named(heddle_context *ctx, const hd_problem *p, const hd_bench_options *o,
@@ -139,7 +140,7 @@ static void add_usual(const orders *of, const hd_bench_options *o, ways *out) {
     hd_schedule s = usual(&of->front[i].problem, o->tuned, out);
     text[i] = print(&s);
   }
-  add_texts(out, text, false);
+  add_texts(out, text, false, true);
 }
 
 static heddle_status read_problem(heddle_context *ctx, const hd_bench_problem *problem,
@@ -182,7 +183,7 @@ static heddle_status add_dynamic(heddle_context *ctx, const hd_bench_problem *pr
     if (of->asked[i])
       status = print_plan(ctx, problem, o, target, i == 0, out->weights_ready, &text[i]);
   if (status == HEDDLE_OK) {
-    add_texts(out, text, true);
+    add_texts(out, text, true, true);
     return HEDDLE_OK;
   }
   hd_free(text[0]);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Schedule/heuristic.h"
-#include "Schedule/resolve.h"
+#include "Choice/size_choice.h"
+#include "Schedule/cost.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 
@@ -57,56 +57,6 @@ static int32_t enter(chooser *c, const hd_schedule *s) {
   return c->n_candidates++;
 }
 
-/* Of a problem whose sizes are fixed; legal for `whole`, where they are not: else the fastest at
- * these sizes of those that are. */
-static heddle_status choose_fixed(heddle_context *ctx, hd_problem p, const hd_problem *whole,
-                                  const hd_tuned *tuned, const hd_tuned_entry **entry,
-                                  hd_schedule *s) {
-  static const int64_t none[3];
-  HD_TRY(hd_problem_check_sizes(ctx, &p));
-  hd_product product = hd_product_of(&p, none);
-  const hd_device_model *device = tuned ? hd_tuned_ceilings(tuned) : hd_device_model_of(p.target);
-  *entry = tuned ? hd_tune_pick(tuned, &p, &product, s) : NULL;
-  if (*entry && hd_schedule_fits(whole, s))
-    return HEDDLE_OK;
-  *entry = NULL;
-  *s = hd_schedule_default(device, &p);
-  const int64_t size_mnk[] = {p.m.value, p.n.value, p.k.value};
-  hd_ranked_schedule next;
-  if (!hd_schedule_fits(whole, s) && hd_schedule_heuristic(device, whole, size_mnk, &next, 1))
-    *s = next.schedule;
-  return HEDDLE_OK;
-}
-
-static int64_t shorter(int64_t most, const hd_dense *matrix, bool along) {
-  return matrix->op && matrix->ld && along && (most == 0 || matrix->ld < most) ? matrix->ld : most;
-}
-
-/* The largest size that a launch may have: its max, or a fixed pitch of rows of this length; 0: any
- * size. */
-static int64_t largest_size(const hd_problem *p, char dim) {
-  bool n = dim == 'n', k = dim == 'k';
-  int64_t most = n ? p->n.max : k ? p->k.max : p->m.max;
-  most = shorter(most, &p->b, p->b.transposed ? n : k);
-  most = shorter(most, &p->c, p->c.transposed ? !n && !k : n);
-  return shorter(most, &p->d, p->d.transposed ? !n && !k : n);
-}
-
-heddle_status hd_choose_for_sizes(heddle_context *ctx, const hd_front *front,
-                                  const hd_tuned *tuned, const int64_t size_mnk[3],
-                                  const hd_tuned_entry **entry, hd_schedule *schedule) {
-  hd_problem fixed = front->problem;
-  hd_size *const sizes_of[] = {&fixed.m, &fixed.n, &fixed.k};
-  *entry = NULL;
-  for (int i = 0; i < 3; i++) {
-    int64_t largest = largest_size(&front->problem, "mnk"[i]);
-    bool legal = !largest || size_mnk[i] <= largest; /* the launch refuses any other */
-    if (size_mnk[i] && legal)
-      sizes_of[i]->value = size_mnk[i];
-  }
-  return choose_fixed(ctx, fixed, &front->problem, tuned, entry, schedule);
-}
-
 static void sizes_at(const chooser *c, int64_t size, int64_t mnk[3]) {
   memcpy(mnk, c->options->hint_mnk, sizeof c->options->hint_mnk);
   mnk[c->at] = size;
@@ -143,7 +93,7 @@ static int64_t next_size(const chooser *c, int64_t last, double *weight) {
 static heddle_status take_samples(heddle_context *ctx, chooser *c) {
   const hd_problem *p = &c->front->problem;
   const hd_size *range = c->dim == 'n' ? &p->n : &p->m;
-  int64_t largest = largest_size(p, c->dim);
+  int64_t largest = hd_largest_size(p, c->dim);
   int64_t unit = range->divisible_by > 1 ? range->divisible_by : 1;
   double weight;
   for (int64_t size = 0; (size = next_size(c, size, &weight)) && c->n_samples < MOST_SAMPLES;) {
@@ -155,7 +105,7 @@ static heddle_status take_samples(heddle_context *ctx, chooser *c) {
     if (again || (largest && x->size > largest))
       continue;
     sizes_at(c, x->size, mnk);
-    HD_TRY(hd_choose_for_sizes(ctx, c->front, c->options->tuned, mnk, &x->entry, &s));
+    HD_TRY(hd_choose_for_sizes(ctx, c->front, c->options->tuned, mnk, NULL, &x->entry, &s));
     x->wish = enter(c, &s);
     x->weight = weight;
     if (!is_exact(x->entry, p, mnk))

@@ -4,7 +4,7 @@
 #define HD_BUCKET_CHOOSE_H
 
 #include "Choice/bucket_plan.h"
-#include "Choice/tuned.h"
+#include "Choice/size_choice.h"
 
 /* A size that launches often have, and how much it counts, above 0; any unit. */
 typedef struct hd_typical_size {
@@ -25,13 +25,6 @@ typedef struct hd_bucket_options {
 
 /* The size that buckets divide: N, else M, where it is known at launch; 0: neither is. */
 char hd_bucket_dim(const hd_problem *problem);
-
-/* What a kernel takes whose sizes known at launch are fixed at these (0: stay open): the tuned
- * choice, else the default; always legal for the kernel as it is. *entry: what it was taken from,
- * or NULL. */
-heddle_status hd_choose_for_sizes(heddle_context *ctx, const hd_front *front,
-                                  const hd_tuned *tuned, const int64_t size_mnk[3],
-                                  const hd_tuned_entry **entry, hd_schedule *schedule);
 
 /* Buckets in which sizes have the schedule that was measured for them, or one predicted to be near
  * what a kernel of that size would take; a bucket that gains less than 2 % is not made.

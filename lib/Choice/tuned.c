@@ -105,20 +105,24 @@ const hd_tuned_entry *hd_tune_nearest(const hd_tuned *t, const hd_product *produ
 
 /* ---- picking ---- */
 
+static bool is_free(const hd_problem *p, const hd_spilled *spilled, const hd_schedule *s) {
+  return hd_schedule_fits(p, s) && !hd_spilled_has(spilled, s);
+}
+
 /* How D is stored follows from its order and its epilogue: where a choice's way is not legal, its
  * tile is right all the same, with a way that is. */
 static bool is_legal(const hd_tuned *t, const hd_problem *p, hd_schedule_words words,
-                     hd_schedule *schedule) {
+                     const hd_spilled *spilled, hd_schedule *schedule) {
   static const hd_store stores[] = {HD_STORE_STAGED, HD_STORE_QUAD, HD_STORE_DIRECT};
   if (hd_schedule_resolve(NULL, &t->ceilings, p, &words, schedule) != HEDDLE_OK)
     return false;
   words.given |= 1u << HD_KEY_STORE;
-  for (size_t i = 0; i < HD_COUNT(stores) && !hd_schedule_fits(p, schedule); i++) {
+  for (size_t i = 0; i < HD_COUNT(stores) && !is_free(p, spilled, schedule); i++) {
     words.value.store = stores[i];
     if (hd_schedule_resolve(NULL, &t->ceilings, p, &words, schedule) != HEDDLE_OK)
       return false;
   }
-  return hd_schedule_fits(p, schedule);
+  return is_free(p, spilled, schedule);
 }
 
 static bool as_large(const hd_product *x, const hd_product *y) {
@@ -140,16 +144,17 @@ static const hd_tuned_entry *look_up_alike(const hd_tuned *t, const hd_product *
 }
 
 const hd_tuned_entry *hd_tune_pick(const hd_tuned *t, const hd_problem *p,
-                                   const hd_product *product, hd_schedule *schedule) {
+                                   const hd_product *product, const hd_spilled *spilled,
+                                   hd_schedule *schedule) {
   hd_schedule first, s;
   const int64_t sizes[] = {product->m, product->n, product->k};
   if (p->block) /* products are without scales */
     return NULL;
   /* What is not legal here (an epilogue takes registers, too) leaves it to the next nearest. */
   const hd_tuned_entry *found = look_up_alike(t, product);
-  if (!found || !is_legal(t, p, found->words, &s)) {
+  if (!found || !is_legal(t, p, found->words, spilled, &s)) {
     found = hd_tune_nearest(t, product);
-    while (found && !is_legal(t, p, found->words, &s))
+    while (found && !is_legal(t, p, found->words, spilled, &s))
       found = next_nearest(t, product, distance(&found->product, product), found);
   }
   if (!found)

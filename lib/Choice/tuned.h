@@ -6,6 +6,7 @@
 #include "Schedule/schedule.h"
 #include "Schedule/device_model.h"
 #include "Choice/product.h"
+#include "Choice/spilled.h"
 #include "heddle/tuned.h"
 
 typedef struct heddle_tuned hd_tuned;
@@ -54,9 +55,10 @@ const hd_tuned_entry *hd_tune_nearest(const hd_tuned *tuned, const hd_product *p
 
 /* What a problem should take: an entry and its schedule, from the very product's entry, else from
  * the nearest one: of the same sizes (types as wide move the same bytes), or when the model says
- * that its schedule beats the default (it says so of sm_90a alone); each only if it is legal here.
- * NULL: the default. */
+ * that its schedule beats the default (it says so of sm_90a alone); each only if it is legal here
+ * and none of `spilled` (NULL: nothing did). NULL: the default. */
 const hd_tuned_entry *hd_tune_pick(const hd_tuned *tuned, const hd_problem *problem,
-                                   const hd_product *product, hd_schedule *schedule);
+                                   const hd_product *product, const hd_spilled *spilled,
+                                   hd_schedule *schedule);
 
 #endif

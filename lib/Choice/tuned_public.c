@@ -20,7 +20,7 @@ static heddle_status pick(heddle_context *ctx, const hd_tuned *tuned, hd_front *
   heddle_status status = hd_check_sizes(ctx, p, size_mnk ? size_mnk : none);
   bool has_chosen = hd_op_has(p->kernel, HD_ATTR_SCHEDULE); /* its author */
   if (status == HEDDLE_OK && !has_chosen)
-    entry = hd_tune_pick(tuned, p, &product, &s);
+    entry = hd_tune_pick(tuned, p, &product, NULL, &s);
   hd_front_free(front);
   HD_TRY(hd_memory_status(ctx, before, status));
   schedule[0] = '\0';

@@ -166,7 +166,7 @@ static heddle_status build(heddle_context *ctx, heddle_elem elem, const hd_targe
   if (status == HEDDLE_OK) {
     char *ptx = emitted.ptx;
     emitted.ptx = NULL;
-    status = hd_compiled_finish(ctx, ptxas, &manifest, ptx, emitted.n_bytes, c);
+    status = hd_compiled_finish(ctx, ptxas, &manifest, ptx, emitted.n_bytes, c, NULL);
   }
   hd_emit_result_free(&emitted);
   return status;

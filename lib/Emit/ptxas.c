@@ -54,32 +54,73 @@ static void read_used(const char *line, hd_ptxas_report *report) {
 /* The gate: C75xx in parentheses, as ptxas prints its numbered remarks. */
 static bool is_serialised(const char *line) { return strstr(line, "(C75") != NULL; }
 
-static heddle_status check_line(heddle_context *ctx, const char *line, hd_ptxas_report *report) {
+/* The first refusal is the one that is told. */
+static void refuse(hd_ptxas_report *report, hd_ptxas_entry *entry, const char *rule,
+                   const char *before, const char *line) {
+  if (entry)
+    entry->refused = true;
+  if (report->rule)
+    return;
+  report->rule = rule;
+  snprintf(report->refusal, sizeof report->refusal, "%s%s%.200s", entry ? entry->name : "ptxas",
+           before, line + strspn(line, " "));
+}
+
+/* Remarks name the function, wherever in the log they stand. */
+static hd_ptxas_entry *find_named(hd_ptxas_report *report, const char *line) {
+  for (int32_t i = 0; i < report->n_entries; i++) {
+    char quoted[260];
+    snprintf(quoted, sizeof quoted, "'%s'", report->entry[i].name);
+    if (strstr(line, quoted))
+      return &report->entry[i];
+  }
+  return current(report);
+}
+
+static void read_line(const char *line, hd_ptxas_report *report) {
   read_entry(line, report);
   read_stack(line, report);
   read_used(line, report);
-  const hd_ptxas_entry *entry = current(report);
-  if (is_serialised(line))
-    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "ptxas.remark", "ptxas says: %s", line);
-  if (entry && strstr(line, "bytes stack frame") &&
-      (entry->stack_bytes || entry->spill_store_bytes || entry->spill_load_bytes))
-    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "ptxas.spill",
-                    "%s does not fit into registers: %s", entry->name, line + strspn(line, " "));
-  return HEDDLE_OK;
 }
 
-/* Every line is looked at; the first failure decides. */
-static heddle_status check_log(heddle_context *ctx, const char *log, hd_ptxas_report *report) {
-  heddle_status first = HEDDLE_OK;
+static void read_remark(const char *line, hd_ptxas_report *report) {
+  if (is_serialised(line))
+    refuse(report, find_named(report, line), "ptxas.remark", ": ptxas says: ", line);
+}
+
+static void for_lines(const char *log, void (*read)(const char *line, hd_ptxas_report *report),
+                      hd_ptxas_report *report) {
   while (*log) {
     size_t n = strcspn(log, "\n");
     char line[1024];
     snprintf(line, sizeof line, "%.*s", (int)(n < sizeof line ? n : sizeof line - 1), log);
-    heddle_status status = check_line(ctx, line, report);
-    first = first == HEDDLE_OK ? status : first;
+    read(line, report);
     log += n + (log[n] != 0);
   }
-  return first;
+}
+
+static void refuse_spills(hd_ptxas_report *report) {
+  for (int32_t i = 0; i < report->n_entries; i++) {
+    hd_ptxas_entry *e = &report->entry[i];
+    char line[128];
+    snprintf(line, sizeof line, "%d bytes stack frame, %d bytes spill stores, %d bytes spill loads",
+             e->stack_bytes, e->spill_store_bytes, e->spill_load_bytes);
+    if (e->stack_bytes || e->spill_store_bytes || e->spill_load_bytes)
+      refuse(report, e, "ptxas.spill", " does not fit into registers: ", line);
+  }
+}
+
+/* Remarks may stand before the line that names their entry. */
+static void read_log(const char *log, hd_ptxas_report *report) {
+  for_lines(log, read_line, report);
+  for_lines(log, read_remark, report);
+  refuse_spills(report);
+}
+
+heddle_status hd_ptxas_gate(heddle_context *ctx, const hd_ptxas_report *report) {
+  return report->rule ? hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, report->rule, "%s",
+                                 report->refusal)
+                      : HEDDLE_OK;
 }
 
 /* ---- running it ---- */
@@ -110,7 +151,7 @@ static heddle_status run(heddle_context *ctx, const char *const *argv, const hd_
                                           "%s ended with %d", argv[0], code)
                                : refused(ctx, hd_strbuf_text(&log), code);
   if (status == HEDDLE_OK)
-    status = check_log(ctx, hd_strbuf_text(&log), report);
+    read_log(hd_strbuf_text(&log), report);
   report->log = hd_strbuf_take(&log);
   return status;
 }
@@ -138,19 +179,34 @@ static heddle_status assemble(heddle_context *ctx, const char *ptxas, const char
   return HEDDLE_OK;
 }
 
-heddle_status hd_ptxas_assemble(heddle_context *ctx, const char *ptxas, const char *ptx,
-                                const char *target, void **cubin, size_t *cubin_bytes,
-                                hd_ptxas_report *report) {
-  hd_ptxas_report made = {0};
+heddle_status hd_ptxas_run(heddle_context *ctx, const char *ptxas, const char *ptx,
+                           const char *target, void **cubin, size_t *cubin_bytes,
+                           hd_ptxas_report *report) {
   hd_memory_file file[N_FILES] = {{.fd = -1}, {.fd = -1}};
   heddle_status status =
       hd_memory_file_create(ctx, "kernel.ptx", ptx, strlen(ptx), &file[INPUT]);
   if (status == HEDDLE_OK)
     status = hd_memory_file_create(ctx, "kernel.cubin", NULL, 0, &file[OUTPUT]);
   if (status == HEDDLE_OK)
-    status = assemble(ctx, ptxas, target, file, cubin, cubin_bytes, &made);
+    status = assemble(ctx, ptxas, target, file, cubin, cubin_bytes, report);
   hd_memory_file_close(&file[INPUT]);
   hd_memory_file_close(&file[OUTPUT]);
+  return status;
+}
+
+heddle_status hd_ptxas_assemble(heddle_context *ctx, const char *ptxas, const char *ptx,
+                                const char *target, void **cubin, size_t *cubin_bytes,
+                                hd_ptxas_report *report) {
+  hd_ptxas_report made = {0};
+  void *code = NULL;
+  heddle_status status =
+      hd_ptxas_run(ctx, ptxas, ptx, target, cubin ? &code : NULL, cubin_bytes, &made);
+  if (status == HEDDLE_OK)
+    status = hd_ptxas_gate(ctx, &made);
+  if (cubin && status == HEDDLE_OK)
+    *cubin = code;
+  else
+    hd_free(code);
   if (report)
     *report = made;
   else

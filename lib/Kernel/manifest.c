@@ -39,6 +39,8 @@ void hd_manifest_copy(hd_arena *arena, const hd_manifest *from, hd_manifest *to)
     to->variant[i].path = hd_arena_strdup(arena, from->variant[i].path);
     if (from->variant[i].schedule)
       to->variant[i].schedule = hd_arena_strdup(arena, from->variant[i].schedule);
+    if (from->variant[i].instead_of)
+      to->variant[i].instead_of = hd_arena_strdup(arena, from->variant[i].instead_of);
   }
 }
 

@@ -16,7 +16,7 @@
 #include "heddle/types.h"
 
 enum {
-  HD_MANIFEST_VERSION = 9,
+  HD_MANIFEST_VERSION = 10,
   HD_MAX_ARGS = 32,
   HD_MAX_PARAMS = 40,
   HD_MAX_TMAPS = 4,
@@ -97,6 +97,7 @@ typedef struct hd_variant {
   const char *entry; /* name in the PTX */
   const char *path;  /* how B comes: "tma", … (Schedule/variants.c) */
   const char *schedule; /* its words; NULL: not said */
+  const char *instead_of; /* of the first choice, which does not fit into registers; NULL: none */
   int32_t n_threads; /* block size */
   int32_t cluster;   /* CTAs a cluster along x; 1 = none */
   int32_t tile_cluster; /* of those, CTAs that take tiles together: all, or each its own (1) */

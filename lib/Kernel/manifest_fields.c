@@ -92,6 +92,7 @@ static const hd_field variant_fields[] = {
     TEXT(hd_variant, entry),
     TEXT(hd_variant, path),
     OPTIONAL(hd_variant, schedule),
+    OPTIONAL(hd_variant, instead_of),
     I32(hd_variant, n_threads, 1, 1024),
     I32(hd_variant, cluster, 1, 16),
     I32(hd_variant, tile_cluster, 1, 16),

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "Choice/size_choice.h"
 #include "Schedule/cost.h"
 #include "Schedule/enumerate.h"
 #include "Schedule/resolve.h"
@@ -85,6 +86,20 @@ static heddle_status list_schedules(heddle_context *ctx, hd_product_session *c) 
   return status;
 }
 
+/* The race is with what a user gets. */
+static void replace_usual(hd_product_session *c) {
+  static const int64_t fixed[3];
+  const hd_tuned_entry *none;
+  hd_schedule s;
+  hd_spilled_add(&c->spilled, &c->entries[c->usual].schedule);
+  c->usual = SIZE_MAX;
+  if (hd_choose_for_sizes(NULL, &c->front, NULL, fixed, &c->spilled, &none, &s) != HEDDLE_OK)
+    return;
+  for (size_t i = 0; i < c->n && c->usual == SIZE_MAX; i++)
+    if (hd_schedule_equals(&c->entries[i].schedule, &s) && !hd_spilled_has(&c->spilled, &s))
+      c->usual = i;
+}
+
 static void settle(hd_product_session *c, size_t i, hd_verdict verdict, double seconds) {
   c->entries[i].state = HD_STATE_DONE;
   c->search.list[i].taken = true;
@@ -93,6 +108,8 @@ static void settle(hd_product_session *c, size_t i, hd_verdict verdict, double s
   c->n_measured += verdict != HD_VERDICT_REFUSED;
   c->n_refused += verdict == HD_VERDICT_REFUSED;
   c->n_lost += hd_verdict_is_loss(verdict);
+  if (i == c->usual && verdict == HD_VERDICT_REFUSED)
+    replace_usual(c);
 }
 
 /* A record from before a key was there lacks it: what its text comes to is compared. */

@@ -27,8 +27,9 @@ static bool has_come(const hd_product_session *c, size_t entry) {
 
 /* At most `most`, the default not counted. */
 static void add_finalist(hd_product_session *c, size_t entry, int32_t most) {
-  bool always = entry == 0 || entry == c->incumbent;
-  int32_t n = c->n_finalists - has_come(c, 0) - (c->incumbent && has_come(c, c->incumbent));
+  bool always = entry == c->usual || entry == c->incumbent;
+  int32_t n = c->n_finalists - has_come(c, c->usual) -
+              (c->incumbent != c->usual && has_come(c, c->incumbent));
   if (!has_come(c, entry) && (always || n < most) && c->n_finalists < HD_MOST_FINALISTS)
     c->finalist[c->n_finalists++] = (hd_finalist){.entry = entry};
 }
@@ -39,15 +40,17 @@ static void add_fastest(hd_product_session *c, const hd_search *search, int32_t 
                         int32_t most) {
   const hd_search_item *list = search->list;
   double above = 0;
-  if (list[0].measured > 0 || c->entries[0].state == HD_STATE_WAITING)
-    add_finalist(c, 0, most);
+  if (c->usual < c->n && (list[c->usual].measured > 0 ||
+                          c->entries[c->usual].state == HD_STATE_WAITING))
+    add_finalist(c, c->usual, most);
   if (c->incumbent < c->n && (list[c->incumbent].measured > 0 ||
                               c->entries[c->incumbent].state == HD_STATE_WAITING))
     add_finalist(c, c->incumbent, most);
   for (int32_t i = 0; i < fastest; i++) {
     size_t best = c->n;
-    for (size_t j = 1; j < c->n; j++)
-      if (list[j].measured > above && (best == c->n || list[j].measured < list[best].measured))
+    for (size_t j = 0; j < c->n; j++)
+      if (j != c->usual && list[j].measured > above &&
+          (best == c->n || list[j].measured < list[best].measured))
         best = j;
     if (best == c->n)
       return;
@@ -141,7 +144,7 @@ static void replay_search(hd_product_session *c, int32_t most) {
   hd_search replay = hd_search_fresh(&c->search);
   c->n_searched = hd_search_share((int64_t)c->n);
   for (int64_t k = 0; k < c->n_searched; k++) {
-    size_t i = k == 0 ? 0 : hd_search_next(&replay);
+    size_t i = k == 0 && c->usual < c->n ? c->usual : hd_search_next(&replay);
     replay.list[i].taken = true;
     if (c->search.list[i].measured > 0)
       hd_search_learn(&replay, i, c->search.list[i].measured);
@@ -184,7 +187,7 @@ static hd_tune_race race_of(const hd_product_session *c) {
     race.list[race.n++] =
         (hd_tune_contender){.schedule = e->text,
                             .cubin = *f->record.cubin ? f->record.cubin : e->cubin,
-                            .is_default = f->entry == 0,
+                            .is_default = f->entry == c->usual,
                             .is_incumbent = f->entry == c->incumbent,
                             .predicted = f->record.predicted,
                             .error = f->record.error > 0 ? f->record.error : e->error,
@@ -224,11 +227,11 @@ static heddle_status record_all(heddle_context *ctx, hd_product_session *c) {
 
 static heddle_status choose(heddle_context *ctx, hd_product_session *c, const hd_finalist *best) {
   const hd_finalist *first = &c->finalist[0];
-  bool has_default = first->entry == 0 && first->record.verdict == HD_VERDICT_OK;
+  bool has_default = first->entry == c->usual && first->record.verdict == HD_VERDICT_OK;
   HD_TRY(record_all(ctx, c));
   hd_choice choice = {.product = c->name,
                       .schedule = best->record.schedule,
-                      .default_schedule = c->entries[0].text,
+                      .default_schedule = c->entries[c->usual < c->n ? c->usual : 0].text,
                       .device = "",
                       .seconds = best->record.median,
                       .default_seconds = has_default ? first->record.median : 0,

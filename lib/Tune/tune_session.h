@@ -3,6 +3,7 @@
 #ifndef HD_TUNE_SESSION_H
 #define HD_TUNE_SESSION_H
 
+#include "Choice/spilled.h"
 #include "Schedule/schedule.h"
 #include "Tune/workers.h"
 #include "Tune/measure.h"
@@ -63,6 +64,9 @@ typedef struct hd_product_session {
   char name[HD_PRODUCT_TEXT];
   hd_front front; /* owned */
   hd_entry *entries; /* owned; entry 0 is the default */
+  size_t usual;      /* what a user gets: the default, or the next best where that is refused;
+                        SIZE_MAX: none of the entries */
+  hd_spilled spilled; /* of those that were */
   hd_search search;
   size_t n, incumbent; /* SIZE_MAX: there is none */
   int64_t n_wanted, n_measured, n_refused, n_lost, n_in_flight;

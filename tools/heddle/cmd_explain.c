@@ -36,17 +36,38 @@ static heddle_status tell(const hd_pass_context *pass, const explain_args *a, ex
   return status;
 }
 
-static heddle_status explain_front(hd_pass_context *pass, explain_args *a,
-                                   const int64_t size_mnk[3], hd_front *front) {
+/* Of what was chosen the kernel is made first: what does not fit into registers gives way, and what
+ * was taken is told. */
+static void make_chosen(heddle_context *ctx, explain_args *a, explained *e) {
+  if (a->in.plan.n)
+    e->failed = compile_input_compile(ctx, &a->in, &e->kernel);
+}
+
+static heddle_status explain_front(hd_pass_context *pass, explain_args *a, explained *e,
+                                   hd_front *front) {
   const hd_problem *p = &front->problem;
-  explained e = {.input = &a->in, .problem = p, .schedule = &front->schedule, .size_mnk = size_mnk};
+  e->problem = p;
+  e->schedule = &front->schedule;
   /* What is wrong with its words, choosing tells. */
-  (void)hd_schedule_parse(NULL, HD_NOWHERE, hd_op_str(p->kernel, HD_ATTR_SCHEDULE), &e.own);
+  (void)hd_schedule_parse(NULL, HD_NOWHERE, hd_op_str(p->kernel, HD_ATTR_SCHEDULE), &e->own);
   HD_TRY(hd_front_choose(pass, front));
-  e.ceilings = a->in.tuned ? hd_tuned_ceilings(a->in.tuned) : hd_device_model_of(p->target);
-  explain_gather(&e);
-  heddle_status status = tell(pass, a, &e);
-  explained_free(&e);
+  e->ceilings = a->in.tuned ? hd_tuned_ceilings(a->in.tuned) : hd_device_model_of(p->target);
+  explain_gather(e);
+  return tell(pass, a, e);
+}
+
+static heddle_status explain_chosen(heddle_context *ctx, explain_args *a, explained *e) {
+  const compile_input *in = &a->in;
+  const hd_bucket *bucket = explain_bucket_of(in, e->size_mnk);
+  char text[HD_SCHEDULE_TEXT];
+  if (bucket)
+    hd_schedule_print_words(&bucket->words, text);
+  hd_pass_context pass = {
+      .ctx = ctx, .target = in->target, .schedule_text = bucket ? text : in->schedule};
+  hd_front front;
+  HD_TRY(hd_front_parse(&pass, in->path, in->text, in->text_bytes, &front));
+  heddle_status status = explain_front(&pass, a, e, &front);
+  hd_front_free(&front);
   return status;
 }
 
@@ -57,16 +78,10 @@ static heddle_status explain(heddle_context *ctx, explain_args *a) {
   HD_TRY(compile_input_sizes(ctx, in, a->sizes, size));
   HD_TRY(compile_input_choose(ctx, in, size, false));
   const int64_t size_mnk[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
-  const hd_bucket *bucket = explain_bucket_of(in, size_mnk);
-  char text[HD_SCHEDULE_TEXT];
-  if (bucket)
-    hd_schedule_print_words(&bucket->words, text);
-  hd_pass_context pass = {
-      .ctx = ctx, .target = in->target, .schedule_text = bucket ? text : in->schedule};
-  hd_front front;
-  HD_TRY(hd_front_parse(&pass, in->path, in->text, in->text_bytes, &front));
-  heddle_status status = explain_front(&pass, a, size_mnk, &front);
-  hd_front_free(&front);
+  explained e = {.input = in, .size_mnk = size_mnk};
+  make_chosen(ctx, a, &e);
+  heddle_status status = explain_chosen(ctx, a, &e);
+  explained_free(&e);
   return status;
 }
 

@@ -20,10 +20,11 @@ static const char about[] =
     "the code of several chips, and NAME_load picks the device's; NAME.json tells of all. With\n"
     "-o - the PTX alone goes to standard output. Needs no GPU and no driver; the same input\n"
     "gives the same bytes. A size known at launch gets several schedules (--buckets), of which\n"
-    "NAME picks by the size. ptxas' findings (spills, stack frames, serialised wgmma) fail the\n"
-    "command. A kernel at tile level (heddle-opt --stop-after select_operand_path) is one\n"
-    "variant, planned by hand. Of kernels at role level, written or changed by hand, there\n"
-    "are PTX and cubin, if the check finds them sound.";
+    "NAME picks by the size. Where ptxas finds that a chosen schedule spills (a stack frame and\n"
+    "serialised wgmma count as well), the next best is taken, and a note says so; one that you\n"
+    "name fails the command. A kernel at tile level (heddle-opt --stop-after\n"
+    "select_operand_path) is one variant, planned by hand. Of kernels at role level, written or\n"
+    "changed by hand, there are PTX and cubin, if the check finds them sound.";
 
 static const char examples[] =
     "heddle gen examples/linear_bf16.heddle -o out\n"

@@ -123,8 +123,16 @@ static heddle_compile_options options_of(const compile_input *in) {
 heddle_status compile_input_compile(heddle_context *ctx, compile_input *in, trial_kernel *kernel) {
   heddle_compile_options options = options_of(in);
   HD_TRY(compile_input_front(ctx, in));
-  HD_TRY(hd_compile_front(ctx, &in->front, in->plan.n ? &in->plan : NULL, &options,
-                          &kernel->compiled));
+  if (!in->plan.n) {
+    HD_TRY(hd_compile_front(ctx, &in->front, NULL, &options, &kernel->compiled));
+    return trial_kernel_open(ctx, kernel);
+  }
+  hd_chosen chosen = {.plan = in->plan, .tuned = in->tuned};
+  memcpy(chosen.hint_mnk, in->hint_mnk, sizeof chosen.hint_mnk);
+  HD_TRY(hd_compile_front(ctx, &in->front, &chosen, &options, &kernel->compiled));
+  if (chosen.fell_back[0] && chosen.plan.n == 1)
+    in->entry = NULL; /* what was measured is another one */
+  in->plan = chosen.plan;
   return trial_kernel_open(ctx, kernel);
 }
 
@@ -238,7 +246,7 @@ static heddle_status choose_buckets(heddle_context *ctx, compile_input *in, cons
   if (!asked)
     return HEDDLE_OK;
   /* What was measured for the asked size, where its bucket has that very schedule. */
-  HD_TRY(hd_choose_for_sizes(ctx, &in->front, in->tuned, hint, &in->entry, &s));
+  HD_TRY(hd_choose_for_sizes(ctx, &in->front, in->tuned, hint, NULL, &in->entry, &s));
   if (!hd_schedule_equals(&s, &hd_bucket_plan_find(&in->plan, asked)->words.value))
     in->entry = NULL;
   return HEDDLE_OK;
@@ -246,7 +254,7 @@ static heddle_status choose_buckets(heddle_context *ctx, compile_input *in, cons
 
 static heddle_status choose_one(heddle_context *ctx, compile_input *in, const int64_t hint[3]) {
   hd_schedule s;
-  HD_TRY(hd_choose_for_sizes(ctx, &in->front, in->tuned, hint, &in->entry, &s));
+  HD_TRY(hd_choose_for_sizes(ctx, &in->front, in->tuned, hint, NULL, &in->entry, &s));
   in->plan = (hd_bucket_plan){.n = 1, .list[0].words = hd_schedule_all_words(&s)};
   return HEDDLE_OK;
 }
@@ -281,6 +289,7 @@ static void report_use(const compile_input *in, const int64_t hint[3]) {
 heddle_status compile_input_choose(heddle_context *ctx, compile_input *in,
                                    const int64_t size[HD_N_ARG_KINDS], bool one_size) {
   const int64_t hint[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
+  memcpy(in->hint_mnk, hint, sizeof in->hint_mnk);
   HD_TRY(compile_input_front(ctx, in));
   if (in->schedule)
     return HEDDLE_OK;

@@ -31,6 +31,7 @@ typedef struct compile_input {
   hd_module *module; /* owned: the text, parsed, with the kernel's name as options say; NULL: not
                         yet, or it became the front */
   hd_front front;    /* owned: read from it; of module NULL: not yet, or compiled */
+  int64_t hint_mnk[3]; /* of sizes known at launch, the ones it was chosen for */
   hd_bucket_plan plan; /* what was chosen; of n 0: nothing; of dim "": one schedule for all sizes */
 } compile_input;
 
@@ -80,7 +81,8 @@ heddle_status compile_input_choose(heddle_context *ctx, compile_input *in,
 /* Forgets what was read and chosen, for another target. */
 void compile_input_forget(compile_input *in);
 
-/* Compiles the input with what it says or what was chosen for it; in->front is consumed. */
+/* Compiles the input with what it says or what was chosen for it; in->front is consumed. Where a
+ * choice does not fit into registers, in->plan becomes what was taken. */
 heddle_status compile_input_compile(heddle_context *ctx, compile_input *in, trial_kernel *kernel);
 /* Compiles another text, with this schedule, by the input's options. */
 heddle_status compile_input_text(heddle_context *ctx, const compile_input *in, const char *text,

@@ -110,7 +110,9 @@ static heddle_status lay_out(const hd_pass_context *as, explained *e) {
 heddle_status explain_gather_kernel(const hd_pass_context *pass, explained *e) {
   const hd_problem *p = e->problem;
   heddle_context *ctx = pass->ctx;
-  HD_TRY(compile_input_compile(ctx, e->input, &e->kernel));
+  HD_TRY(e->failed);
+  if (!e->kernel.compiled)
+    HD_TRY(compile_input_compile(ctx, e->input, &e->kernel));
   if (p->m.value && p->k.value)
     HD_TRY(
         compile_packed_bytes(ctx, &e->kernel.manifest, p->m.value, p->k.value, &e->packed_bytes));

@@ -71,6 +71,7 @@ typedef struct explained {
   explain_alternative alternative[EXPLAIN_MOST_ALTERNATIVES];
   int32_t n_alternatives;
   trial_kernel kernel; /* owned */
+  heddle_status failed; /* to make the kernel of what was chosen; OK: not so, or not yet tried */
   int32_t variant;     /* of its manifest: the first of the schedule's */
   size_t packed_bytes; /* of A; 0: its size is known at launch */
   hd_module *role;     /* owned: the schedule's kernels at role level */

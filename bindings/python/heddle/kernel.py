@@ -142,16 +142,20 @@ class Problem:
         _free(out)
         return text
 
-    def compile(self, schedule=None, target=None, *, tuned_for=None, user_epilogue=None, ptxas=None, cache=None):
+    def compile(self, schedule=None, target=None, *, tuned_for=None, is_choice=False, user_epilogue=None, ptxas=None,
+                cache=None):
         """A Kernel. schedule: words over the default one; tuned_for=(m, n, k): the schedule that tuning chose for
         those sizes (0: the problem's own) unless `schedule` is given; user_epilogue: LLVM IR (text or bitcode);
-        ptxas: a path, which also makes a cubin; cache: a folder of compiled kernels."""
+        ptxas: a path, which also makes a cubin; cache: a folder of compiled kernels. is_choice: `schedule` came from
+        tuned_schedule() or bucket_schedules(): where ptxas finds that it spills, the next best is taken, as for the
+        default; of your own words that is an error."""
         if schedule is None and tuned_for is not None:
-            schedule = self.tuned_schedule(tuned_for, target) or None
+            schedule, is_choice = self.tuned_schedule(tuned_for, target) or None, True
         user = user_epilogue.encode() if isinstance(user_epilogue, str) else user_epilogue
         options = _c.heddle_compile_options(
             target=target and target.encode(), schedule=schedule and schedule.encode(), user_epilogue=user,
-            user_epilogue_bytes=len(user or b""), ptxas=ptxas and ptxas.encode(), cache=cache and cache.encode())
+            user_epilogue_bytes=len(user or b""), ptxas=ptxas and ptxas.encode(), cache=cache and cache.encode(),
+            schedule_is_choice=is_choice, tuned=tuned_choices() if is_choice else None)
         return Kernel.made(_c.heddle_compile_module, self._module, ctypes.byref(options))
 
 

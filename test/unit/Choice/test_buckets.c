@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "Choice/bucket_choose.h"
@@ -142,7 +143,7 @@ static void measured_choices_are_kept(void **state) {
     const int64_t mnk[] = {0, measured[i], 0};
     const hd_tuned_entry *entry;
     hd_schedule s;
-    assert_int_equal(hd_choose_for_sizes(NULL, &front, tuned, mnk, &entry, &s), HEDDLE_OK);
+    assert_int_equal(hd_choose_for_sizes(NULL, &front, tuned, mnk, NULL, &entry, &s), HEDDLE_OK);
     assert_true(hd_schedule_equals(&hd_bucket_plan_find(&plan, measured[i])->words.value, &s));
   }
   heddle_tuned_free(tuned);
@@ -163,7 +164,7 @@ static void the_order_of_d_keeps_the_tile(void **state) {
     if (hd_tune_lookup(tuned, &product))
       continue; /* it has a choice of its own */
     assert_int_equal(hd_product_build(NULL, HD_NOWHERE, &product, &front), HEDDLE_OK);
-    assert_ptr_equal(hd_tune_pick(tuned, &front.problem, &product, &s), choice);
+    assert_ptr_equal(hd_tune_pick(tuned, &front.problem, &product, NULL, &s), choice);
     assert_int_equal(s.tile_m, choice->words.value.tile_m);
     assert_int_equal(s.tile_n, choice->words.value.tile_n);
     assert_int_equal(s.stages, choice->words.value.stages);
@@ -195,6 +196,44 @@ static void fixed_sizes_have_no_buckets(void **state) {
   hd_front_free(&front);
 }
 
+static bool same_tile(const hd_schedule *x, const hd_schedule *y) {
+  return x->tile_m == y->tile_m && x->tile_n == y->tile_n && x->store == y->store &&
+         x->ctas_per_sm == y->ctas_per_sm && x->split_k == y->split_k;
+}
+
+/* What spilled is not chosen again, nor what holds as much; each is legal, also where sizes are
+ * open, and where a family has no ranking. */
+static void what_spilled_is_passed_over(void **state) {
+  enum { TRIES = 5 };
+  static const struct {
+    const char *target;
+    int64_t n;
+  } cases[] = {{"sm_90a", 4096}, {"sm_90a", 0}, {"sm_90a", 16}, {"sm_80", 512}, {"sm_100a", 0}};
+  heddle_tuned *tuned;
+  (void)state;
+  assert_int_equal(heddle_tuned_shipped(NULL, &tuned), HEDDLE_OK);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    hd_front front = front_of(cases[i].target, 4096, 4096, 65536);
+    hd_spilled *spilled = calloc(1, sizeof *spilled);
+    const int64_t mnk[] = {0, cases[i].n, 0};
+    hd_schedule taken[TRIES];
+    int n = strncmp(cases[i].target, "sm_90", 5) == 0 ? TRIES : 2;
+    for (int t = 0; t < n; t++) {
+      const hd_tuned_entry *entry;
+      assert_int_equal(hd_choose_for_sizes(NULL, &front, tuned, mnk, spilled, &entry, &taken[t]),
+                       HEDDLE_OK);
+      assert_true(hd_schedule_fits(&front.problem, &taken[t]));
+      assert_false(hd_spilled_has(spilled, &taken[t]));
+      for (int u = 0; u < t; u++)
+        assert_false(same_tile(&taken[t], &taken[u]));
+      hd_spilled_add(spilled, &taken[t]);
+    }
+    free(spilled);
+    hd_front_free(&front);
+  }
+  heddle_tuned_free(tuned);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_plan_is_printed_as_it_is_read),
@@ -206,6 +245,7 @@ int main(void) {
       cmocka_unit_test(the_order_of_d_keeps_the_tile),
       cmocka_unit_test(the_users_borders_stand),
       cmocka_unit_test(fixed_sizes_have_no_buckets),
+      cmocka_unit_test(what_spilled_is_passed_over),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -306,7 +306,7 @@ static void epilogues_have_choices_of_their_own(void **state) {
     hd_schedule s;
     strcpy(p.epilogue.act, cases[i].act);
     assert_int_equal(hd_product_build(NULL, HD_NOWHERE, &p, &front), HEDDLE_OK);
-    assert_non_null(hd_tune_pick(t, &front.problem, &p, &s));
+    assert_non_null(hd_tune_pick(t, &front.problem, &p, NULL, &s));
     assert_int_equal(s.tile_m, cases[i].tile_m);
     hd_front_free(&front);
   }

@@ -134,13 +134,14 @@ def bucket_of(ranges, tokens):
 
 
 def compile_kernel(key, target, use=lambda kernel: kernel):
-    """use(the Kernel of a key). Where its schedule spills (which an epilogue or another ptxas may cause) narrower tiles
-    are next. Needs no GPU."""
+    """use(the Kernel of a key). Where its schedule spills by ptxas, compile() takes the next best; where by the driver's
+    compiler, which tells when it loads, narrower tiles are next. Needs no GPU."""
     limit, planned = buckets(key, target)[key.bucket]
     problem, refused = _problem(key, target, limit), None
     for words in dict.fromkeys((planned, "", "tile=128x128", "tile=64x128", "tile=64x64")):
         try:
-            return use(problem.compile(words or None, ptxas=settings["ptxas"], cache=settings["cache"]))
+            return use(problem.compile(words or None, is_choice=words == planned, ptxas=settings["ptxas"],
+                                       cache=settings["cache"]))
         except HeddleError as error:
             refused = refused or error
             if error.rule not in _SPILLS and words in (planned, ""):
