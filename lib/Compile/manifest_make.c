@@ -137,9 +137,8 @@ static void make_variant(const hd_plan *plan, const hd_emit_kernel *emitted, hd_
   make_params(emitted, variant);
 }
 
-/* The plane of A's metadata: tcgen05 takes those of wgmma, and of types that wgmma has not the
- * other's. */
-static const char *plane_of(const hd_problem *p, const hd_schedule *s) {
+/* tcgen05 takes the metadata of wgmma, and of types that wgmma has not the other's. */
+const char *hd_manifest_family(const hd_problem *p, const hd_schedule *s) {
   bool mma = hd_schedule_is_mma(s) || hd_elems_per_byte(p->a_elem) > 1;
   return mma ? "mma" : "wgmma";
 }
@@ -186,10 +185,10 @@ static heddle_status make_variants(heddle_context *ctx, const hd_problem *p,
                                    hd_arena *arena, hd_manifest *m) {
   bool shares = false, served = !plans[emitted->n_kernels - 1], copies = served && !p->combine;
   int32_t n_plans = emitted->n_kernels - served;
-  m->family = plane_of(p, &plans[n_plans - 1]->s);
+  m->family = hd_manifest_family(p, &plans[n_plans - 1]->s);
   for (; m->n_variants < n_plans; m->n_variants++) {
     const hd_plan *plan = plans[m->n_variants];
-    const char *plane = plane_of(p, &plan->s);
+    const char *plane = hd_manifest_family(p, &plan->s);
     if (strcmp(plane, m->family) != 0)
       return hd_error(ctx, HEDDLE_INVALID, plan->p.kernel->loc, "schedule.buckets",
                       "family=%s reads A packed for %s, and the last bucket reads it for %s; "

@@ -10,6 +10,9 @@
  * tiles are shared over k through global memory, or B is copied there. */
 void hd_manifest_args(const hd_problem *problem, bool workspace, hd_manifest *manifest);
 
+/* The plane of A's metadata that a schedule reads: "mma" or "wgmma". */
+const char *hd_manifest_family(const hd_problem *problem, const hd_schedule *schedule);
+
 /* problem: of the kernel that has no bucket. A variant for each entry point that was emitted;
  * plans: theirs, in the same order; NULL, as the last: the kernel that copies B, or combines
  * columns. Strings live in the arena. */

@@ -192,17 +192,22 @@ heddle_status heddle_kernel_launch_named(heddle_context *ctx, const heddle_kerne
   return heddle_kernel_launch(ctx, kernel, args, (size_t)kernel->n_passed, stream);
 }
 
-heddle_status heddle_kernel_workspace(heddle_context *ctx, const heddle_kernel *kernel,
-                                      const heddle_arg *args, size_t n_args, uint64_t *n_bytes) {
-  hd_values values;
+heddle_status hd_kernel_workspace_values(heddle_context *ctx, const heddle_kernel *kernel,
+                                         hd_values *values, uint64_t *n_bytes) {
   uint64_t most = 0;
-  HD_TRY(gather(ctx, kernel, args, n_args, &values));
   for (int i = 0; i < kernel->n_loaded; i++) {
     uint64_t here;
     HD_TRY(
-        hd_manifest_workspace(ctx, &kernel->manifest, &values, kernel->loaded[i].resident, &here));
+        hd_manifest_workspace(ctx, &kernel->manifest, values, kernel->loaded[i].resident, &here));
     most = here > most ? here : most;
   }
   *n_bytes = most;
   return HEDDLE_OK;
+}
+
+heddle_status heddle_kernel_workspace(heddle_context *ctx, const heddle_kernel *kernel,
+                                      const heddle_arg *args, size_t n_args, uint64_t *n_bytes) {
+  hd_values values;
+  HD_TRY(gather(ctx, kernel, args, n_args, &values));
+  return hd_kernel_workspace_values(ctx, kernel, &values, n_bytes);
 }

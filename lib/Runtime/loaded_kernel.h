@@ -65,6 +65,9 @@ heddle_status hd_kernel_submit(heddle_context *ctx, const heddle_kernel *kernel,
 /* heddle_kernel_launch with values by kind. Writes the fixed sizes into values. */
 heddle_status hd_kernel_launch_values(heddle_context *ctx, const heddle_kernel *kernel,
                                       hd_values *values, void *stream);
+/* heddle_kernel_workspace likewise. */
+heddle_status hd_kernel_workspace_values(heddle_context *ctx, const heddle_kernel *kernel,
+                                         hd_values *values, uint64_t *n_bytes);
 
 /* kernel_function.c: the end of a closure; accepts NULL. */
 void hd_closure_free(struct hd_closure *closure);

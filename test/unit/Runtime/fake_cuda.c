@@ -1,6 +1,7 @@
 /* The fake driver's side: each entry point of driver.def and nvml.def. */
 #include "fake_cuda.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,7 @@ static void fill_log(int n, const int *options, void **values) {
   }
 }
 static int modules[64];
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 ENTRY(cuModuleLoadDataEx,
       (void **module, const void *image, unsigned n, int *options, void **values), {
         bool is_cubin = memcmp(image,
@@ -83,12 +85,14 @@ ENTRY(cuModuleLoadDataEx,
         if (!S.current)
           return 201;
         fill_log((int)n, options, values);
+        pthread_mutex_lock(&loading);
         snprintf(S.last_image, sizeof S.last_image, "%s", (const char *)image);
-        S.n_loads++;
+        pthread_mutex_unlock(&loading);
+        int index = ++S.n_loads;
         if (result != 0)
           return result;
         S.n_live_modules++;
-        *module = &modules[S.n_loads % 64];
+        *module = &modules[index % 64];
       })
 ENTRY(cuModuleUnload, (void *module), (void)module; S.n_live_modules--;)
 ENTRY(cuModuleGetFunction, (void **function, void *module, const char *name), {
@@ -101,7 +105,9 @@ ENTRY(cuFuncSetAttribute, (void *function, int attribute, int value), (void)func
       if (attribute == 8) S.max_shared = value;
       if (attribute == 14) S.non_portable = value;)
 ENTRY(cuFuncGetAttribute, (int *value, int attribute, void *function), (void)function;
-      *value = attribute == 3 ? S.local_bytes : attribute == 4 ? 168 : 1024;)
+      *value = attribute == 3   ? S.n_loads <= S.n_spilling ? 8 : S.local_bytes
+               : attribute == 4 ? 168
+                                : 1024;)
 ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor,
       (int *n, void *function, int n_threads, size_t shared_bytes), (void)function;
       (void)n_threads; (void)shared_bytes; *n = S.resident;)
@@ -180,6 +186,7 @@ ENTRY(cuStreamBeginCapture_v2, (void *stream, int mode), (void)stream; (void)mod
       S.capturing = true;)
 ENTRY(cuStreamEndCapture, (void *stream, void **graph), (void)stream; S.capturing = false;
       *graph = &handle; S.n_live_graphs++;)
+ENTRY(cuStreamIsCapturing, (void *stream, int *status), (void)stream; *status = S.capturing;)
 ENTRY(cuEventCreate, (void **event, unsigned flags), (void)flags; *event = &handle;
       S.n_live_events++;)
 ENTRY(cuEventDestroy_v2, (void *event), (void)event; S.n_live_events--;)

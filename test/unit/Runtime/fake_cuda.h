@@ -21,6 +21,7 @@ typedef struct fake_cuda {
   /* Set by the test. */
   unsigned n_processes; /* that NVML tells of */
   int n_devices, init_result, cubin_result, ptx_result, local_bytes, resident, n_sms;
+  int n_spilling; /* of the modules loaded first that have local memory; 0: as local_bytes says */
   const char *fail; /* symbol that fails, with fail_result */
   int fail_result;
   const char *info_log, *error_log;
@@ -28,9 +29,11 @@ typedef struct fake_cuda {
   void (*on_launch)(void *user);
   void *user;
   /* Seen. */
-  void *current; /* context */
-  int n_live_allocations, n_live_modules, n_live_streams, n_live_events, n_live_graphs, n_retained;
-  int n_syncs, n_loads, n_launches, max_shared, non_portable;
+  _Atomic(void *) current; /* context */
+  atomic_int n_live_modules, n_loads; /* of any thread */
+  int n_live_allocations, n_live_streams, n_live_events, n_live_graphs, n_retained;
+  int n_syncs, n_launches;
+  atomic_int max_shared, non_portable;
   bool capturing;
   char last_image[64];
   fake_launch launch[FAKE_MAX_LAUNCHES];

@@ -1,0 +1,327 @@
+/* heddle/jit.h on the fake driver: what is compiled when, by whom, and what an error leaves. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Runtime/loaded_kernel.h"
+#include "fake_cuda.h"
+#include "heddle/jit.h"
+
+static const char problem[] =
+    "module version=1 level=problem sync=none\n"
+    "kernel {name = \"jit\", target = \"sm_90a\"} {\n"
+    "  %m: i32 = size {dim = m, value = 128}\n  %n: i32 = size {dim = n, max = 65536}\n"
+    "  %k: i32 = size {dim = k, value = 256}\n  %a: matrix<bf16> = sparse %m, %k {type = bf16}\n"
+    "  %b: matrix<bf16> = dense %k, %n {type = bf16, operand = b, order = k_major}\n"
+    "  %x: matrix<f32> = matmul %a, %b {acc = f32}\n"
+    "  store %x {type = f32, order = row_major}\n}\n";
+/* Three kernels: the third range has the first one's schedule. */
+static const char plan[] = "n<=16: tile=64x16; n<=64: tile=64x64; n<=256: tile=64x16; tile=128x64";
+enum { KERNELS = 3, RANGES = 4 };
+
+typedef struct fixture {
+  fake_cuda *fake;
+  heddle_context *ctx;
+  heddle_runtime *runtime;
+  heddle_module *module;
+  heddle_jit_options options;
+} fixture;
+
+static fixture *open_fake(void) {
+  static int context;
+  fixture *f = calloc(1, sizeof *f);
+  f->fake = fake_reset(FAKE_CUDA);
+  f->fake->current = &context;
+  f->ctx = heddle_context_create();
+  heddle_runtime_config config = {.driver_path = FAKE_CUDA};
+  assert_int_equal(heddle_runtime_create(f->ctx, &config, &f->runtime), HEDDLE_OK);
+  assert_int_equal(heddle_module_parse(f->ctx, "x", problem, strlen(problem), &f->module),
+                   HEDDLE_OK);
+  f->options.compile = (heddle_compile_options){.schedule = plan, .schedule_is_choice = true};
+  return f;
+}
+
+static void close_fake(fixture *f) {
+  assert_int_equal(f->fake->n_live_modules, 0);
+  heddle_module_free(f->module);
+  heddle_runtime_free(f->runtime);
+  heddle_context_free(f->ctx);
+  free(f);
+}
+
+static heddle_jit *create(fixture *f) {
+  heddle_jit *jit = NULL;
+  assert_int_equal(heddle_jit_create(f->ctx, f->runtime, f->module, &f->options, &jit), HEDDLE_OK);
+  return jit;
+}
+
+static void assert_said(const fixture *f, const char *rule) {
+  for (size_t i = 0; heddle_context_get(f->ctx, i); i++)
+    if (strcmp(heddle_context_get(f->ctx, i)->rule, rule) == 0)
+      return;
+  fail_msg("nothing of rule %s was said", rule);
+}
+
+/* Arguments by name, for n columns. */
+static heddle_status launch(fixture *f, heddle_jit *jit, int32_t n) {
+  heddle_arg args[32] = {0};
+  for (size_t i = 0; i < heddle_jit_arg_count(jit); i++) {
+    const char *name = heddle_jit_arg_name(jit, i);
+    if (strcmp(name, "n") == 0)
+      args[i].i32 = n;
+    else if (strcmp(name, "ldb") == 0)
+      args[i].i64 = 256;
+    else if (strcmp(name, "ldd") == 0)
+      args[i].i64 = 65536;
+    else if (strcmp(name, "workspace") != 0)
+      args[i].ptr = (const void *)(uintptr_t)(4096 * (i + 1));
+  }
+  return heddle_jit_launch(f->ctx, jit, args, heddle_jit_arg_count(jit), NULL);
+}
+
+static size_t count_ready(const heddle_jit *jit) {
+  size_t n = 0;
+  for (size_t i = 0; i < heddle_jit_range_count(jit); i++) {
+    heddle_jit_range range;
+    assert_int_equal(heddle_jit_get_range(jit, i, &range), HEDDLE_OK);
+    assert_int_equal(range.is_ready, range.schedule != NULL);
+    n += range.is_ready;
+  }
+  return n;
+}
+
+static void lazy_ranges_are_made_when_they_are_asked_for(void **state) {
+  (void)state;
+  fixture *f = open_fake();
+  f->options.lazy = true;
+  heddle_jit *jit = create(f);
+  assert_int_equal(heddle_jit_range_count(jit), RANGES);
+  assert_string_equal(heddle_jit_family(jit), "wgmma");
+  assert_int_equal(f->fake->n_loads, 0);
+  assert_int_equal(launch(f, jit, 16), HEDDLE_OK);
+  assert_int_equal(f->fake->n_loads, 1);
+  assert_non_null(strstr(f->fake->launch[0].function, "jit"));
+  assert_int_equal(f->fake->launch[0].config.grid_x, 2); /* tiles of 64 x 16 */
+  assert_int_equal(launch(f, jit, 9), HEDDLE_OK);
+  assert_int_equal(count_ready(jit), 2); /* and that with the same schedule */
+  assert_int_equal(launch(f, jit, 200), HEDDLE_OK);
+  assert_int_equal(f->fake->n_loads, 1);
+  assert_int_equal(heddle_jit_prepare(f->ctx, jit, (const int64_t[]){0, 65000, 0}), HEDDLE_OK);
+  assert_int_equal(f->fake->n_loads, 2);
+  assert_int_equal(f->fake->n_launches, 3);
+  heddle_jit_range range;
+  assert_int_equal(heddle_jit_get_range(jit, RANGES, &range), HEDDLE_INVALID);
+  assert_int_equal(heddle_jit_get_range(jit, 3, &range), HEDDLE_OK);
+  assert_int_equal(range.to, 0);
+  assert_non_null(strstr(range.schedule, "tile=128x64"));
+  heddle_jit_free(jit);
+  close_fake(f);
+}
+
+static void a_captured_launch_compiles_nothing(void **state) {
+  (void)state;
+  fixture *f = open_fake();
+  f->options.lazy = true;
+  heddle_jit *jit = create(f);
+  f->fake->capturing = true;
+  assert_int_equal(launch(f, jit, 16), HEDDLE_INVALID);
+  assert_said(f, "jit.capture");
+  assert_int_equal(f->fake->n_loads, 0);
+  f->fake->capturing = false;
+  assert_int_equal(heddle_jit_prepare(f->ctx, jit, (const int64_t[]){0, 16, 0}), HEDDLE_OK);
+  f->fake->capturing = true;
+  int before = fake_n_allocations;
+  assert_int_equal(launch(f, jit, 16), HEDDLE_OK);
+  assert_int_equal(fake_n_allocations, before);
+  assert_true(f->fake->launch[0].captured);
+  heddle_jit_free(jit);
+  close_fake(f);
+}
+
+static void eager_ranges_are_made_at_once(void **state) {
+  (void)state;
+  fixture *f = open_fake();
+  f->options.n_threads = 4;
+  heddle_jit *jit = create(f);
+  assert_int_equal(f->fake->n_loads, KERNELS);
+  assert_int_equal(count_ready(jit), RANGES);
+  assert_int_equal(launch(f, jit, 3000), HEDDLE_OK);
+  assert_int_equal(f->fake->n_loads, KERNELS);
+  heddle_jit_free(jit);
+  close_fake(f);
+}
+
+typedef struct asker {
+  heddle_jit *jit;
+  int32_t index;
+  heddle_status status;
+} asker;
+
+static void *ask(void *user) {
+  asker *a = user;
+  const int64_t sizes[] = {16, 64, 200, 5000};
+  heddle_context *ctx = heddle_context_create();
+  for (int i = 0; i < RANGES && a->status == HEDDLE_OK; i++)
+    a->status = heddle_jit_prepare(
+        ctx, a->jit, (const int64_t[]){0, sizes[(i + a->index) % RANGES], 0});
+  heddle_context_free(ctx);
+  return NULL;
+}
+
+static void threads_that_ask_at_once_make_one_kernel(void **state) {
+  enum { THREADS = 8 };
+  (void)state;
+  fixture *f = open_fake();
+  f->options.lazy = true;
+  heddle_jit *jit = create(f);
+  pthread_t thread[THREADS];
+  asker asked[THREADS];
+  for (int i = 0; i < THREADS; i++) {
+    asked[i] = (asker){jit, i / 2, HEDDLE_OK};
+    assert_int_equal(pthread_create(&thread[i], NULL, ask, &asked[i]), 0);
+  }
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(thread[i], NULL);
+    assert_int_equal(asked[i].status, HEDDLE_OK);
+  }
+  assert_int_equal(f->fake->n_loads, KERNELS);
+  heddle_jit_free(jit);
+  close_fake(f);
+}
+
+/* What the machine could not do is tried again; what the driver's compiler spills is not, beyond
+ * the next best ones. */
+static void errors_of_the_machine_are_tried_again(void **state) {
+  (void)state;
+  fixture *f = open_fake();
+  f->options.lazy = true;
+  heddle_jit *jit = create(f);
+  f->fake->ptx_result = 719;
+  assert_int_equal(launch(f, jit, 16), HEDDLE_ENVIRONMENT);
+  f->fake->ptx_result = 0;
+  assert_int_equal(launch(f, jit, 16), HEDDLE_OK);
+  f->fake->local_bytes = 8;
+  int before = f->fake->n_loads;
+  assert_int_equal(launch(f, jit, 5000), HEDDLE_UNSUPPORTED);
+  assert_said(f, "kernel.gate");
+  assert_int_equal(f->fake->n_loads - before, 6); /* the first, four next ones, a modest one */
+  f->fake->local_bytes = 0;
+  heddle_context_clear(f->ctx);
+  assert_int_equal(launch(f, jit, 5000), HEDDLE_UNSUPPORTED);
+  assert_said(f, "kernel.gate");
+  assert_int_equal(f->fake->n_loads - before, 6);
+  heddle_jit_free(jit);
+  close_fake(f);
+}
+
+static void what_the_driver_spills_gives_way(void **state) {
+  (void)state;
+  fixture *f = open_fake();
+  f->options.lazy = true;
+  heddle_jit *jit = create(f);
+  heddle_jit_range range;
+  f->fake->n_spilling = 2;
+  assert_int_equal(launch(f, jit, 5000), HEDDLE_OK);
+  assert_said(f, "schedule.spilled");
+  assert_int_equal(f->fake->n_loads, 3);
+  assert_int_equal(f->fake->n_live_modules, 1);
+  assert_int_equal(heddle_jit_get_range(jit, 3, &range), HEDDLE_OK);
+  assert_null(strstr(range.schedule, "tile=128x64x"));
+  heddle_jit_free(jit);
+  /* Words of one's own are an error. */
+  f->options.compile.schedule_is_choice = false;
+  f->fake->n_loads = 0;
+  heddle_context_clear(f->ctx);
+  jit = create(f);
+  assert_int_equal(launch(f, jit, 5000), HEDDLE_UNSUPPORTED);
+  assert_said(f, "kernel.gate");
+  assert_int_equal(f->fake->n_loads, 1);
+  heddle_jit_free(jit);
+  close_fake(f);
+}
+
+static void a_failing_range_fails_an_eager_call(void **state) {
+  (void)state;
+  fixture *f = open_fake();
+  heddle_jit *jit = NULL;
+  f->options.n_threads = 3;
+  f->fake->local_bytes = 8;
+  f->options.compile.schedule_is_choice = false;
+  assert_int_equal(heddle_jit_create(f->ctx, f->runtime, f->module, &f->options, &jit),
+                   HEDDLE_UNSUPPORTED);
+  assert_said(f, "kernel.gate");
+  assert_null(jit);
+  f->fake->current = NULL;
+  assert_int_equal(heddle_jit_create(f->ctx, f->runtime, f->module, &f->options, &jit),
+                   HEDDLE_INVALID);
+  assert_said(f, "jit.context");
+  close_fake(f);
+}
+
+static void another_context_is_refused(void **state) {
+  (void)state;
+  static int other;
+  fixture *f = open_fake();
+  f->options.lazy = true;
+  heddle_jit *jit = create(f);
+  void *own = f->fake->current;
+  f->fake->current = &other;
+  assert_int_equal(launch(f, jit, 16), HEDDLE_INVALID);
+  assert_said(f, "jit.context");
+  f->fake->current = own;
+  assert_int_equal(launch(f, jit, 16), HEDDLE_OK);
+  heddle_jit_free(jit);
+  close_fake(f);
+}
+
+/* Chosen ranges; a smaller size may need the workspace that a larger one does not. */
+static void choices_have_ranges_and_workspaces(void **state) {
+  (void)state;
+  fixture *f = open_fake();
+  f->options.lazy = true;
+  f->options.compile.schedule = "n<=16: tile=64x16 split_k=2; tile=128x64";
+  heddle_jit *jit = create(f);
+  heddle_arg args[32] = {0};
+  uint64_t small = 0, large = 1;
+  size_t n = heddle_jit_arg_count(jit);
+  for (size_t i = 0; i < n; i++) {
+    const char *name = heddle_jit_arg_name(jit, i);
+    if (strcmp(name, "n") == 0)
+      args[i].i32 = 16;
+    else if (strncmp(name, "ld", 2) == 0)
+      args[i].i64 = 65536;
+  }
+  assert_int_equal(heddle_jit_workspace(f->ctx, jit, args, n, &small), HEDDLE_OK);
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(heddle_jit_arg_name(jit, i), "n") == 0)
+      args[i].i32 = 4096;
+  assert_int_equal(heddle_jit_workspace(f->ctx, jit, args, n, &large), HEDDLE_OK);
+  assert_true(small > 0);
+  assert_int_equal(large, 0);
+  assert_int_equal(heddle_jit_workspace(f->ctx, jit, args, n - 1, &large), HEDDLE_INVALID);
+  heddle_jit_free(jit);
+  f->options.compile.schedule = NULL;
+  jit = create(f);
+  assert_true(heddle_jit_range_count(jit) > 1);
+  heddle_jit_free(jit);
+  close_fake(f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(lazy_ranges_are_made_when_they_are_asked_for),
+      cmocka_unit_test(a_captured_launch_compiles_nothing),
+      cmocka_unit_test(eager_ranges_are_made_at_once),
+      cmocka_unit_test(threads_that_ask_at_once_make_one_kernel),
+      cmocka_unit_test(errors_of_the_machine_are_tried_again),
+      cmocka_unit_test(what_the_driver_spills_gives_way),
+      cmocka_unit_test(a_failing_range_fails_an_eager_call),
+      cmocka_unit_test(another_context_is_refused),
+      cmocka_unit_test(choices_have_ranges_and_workspaces),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
