@@ -61,9 +61,9 @@ HEDDLE_API heddle_status heddle_jit_prepare(heddle_context *ctx, heddle_jit *jit
                                             const int64_t size_mnk[3]);
 
 /* Bytes of workspace that a launch with these arguments needs (heddle_kernel_workspace), of the
- * range that they are in, which is prepared for that. Ranges are kernels of their own: each has its
- * own workspace, or it is zeroed again before a launch of another range uses it (the ranges of one
- * file, heddle_compile, share one). Thread-safe with a ctx a thread. */
+ * range that they are in, which is prepared for that; a smaller size may need more than a larger
+ * one of another range. One that was zeroed once serves launches of all ranges, one after the
+ * other. Thread-safe with a ctx a thread. */
 HEDDLE_API heddle_status heddle_jit_workspace(heddle_context *ctx, heddle_jit *jit,
                                               const heddle_arg *args, size_t n_args,
                                               uint64_t *n_bytes);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "Choice/bucket_choose.h"
+#include "Compile/bucket_kernels.h"
 #include "Compile/manifest_make.h"
 #include "IR/public_module.h"
 #include "Jit/jit_range.h"
@@ -87,20 +88,40 @@ static void list_arguments(heddle_jit *jit, const hd_problem *p) {
       jit->passed[jit->n_passed++] = manifest.arg[i].kind;
 }
 
-/* The front is at problem level, and has the last range's schedule afterwards. */
-static heddle_status name_family(heddle_context *ctx, heddle_jit *jit, hd_front *front) {
-  char words[HD_SCHEDULE_TEXT];
-  hd_schedule_print_words(&jit->range[jit->n_ranges - 1].words, words);
-  hd_pass_context pass = {.ctx = ctx, .schedule_text = *words ? words : NULL};
-  const char *own = hd_op_str(front->problem.kernel, HD_ATTR_SCHEDULE);
-  hd_bucket_plan plan;
+static heddle_status refuse_both(heddle_context *ctx, const hd_problem *p) {
+  return hd_error(ctx, HEDDLE_INVALID, p->kernel->loc, "schedule.copied-split",
+                  "b=copied in one range, and tiles that CTAs share through the workspace in "
+                  "another; legal: one of them; nearest: b=auto");
+}
+
+/* What is the same for all ranges, from the plans of all: the format of A, and the workspace. The
+ * front is taken as far as its paths. */
+static heddle_status find_common(heddle_context *ctx, heddle_jit *jit, hd_front *front,
+                                 const hd_bucket_plan *plan) {
+  static const char last[] = "select_operand_path";
+  hd_pass_context pass = {.ctx = ctx};
+  const hd_problem *p = &front->problem;
+  const char *own = hd_op_str(p->kernel, HD_ATTR_SCHEDULE);
+  hd_bucket_plan said;
   if (own && hd_bucket_plan_is(own)) {
-    HD_TRY(hd_bucket_plan_parse(ctx, front->problem.kernel->loc, own, &plan));
-    hd_schedule_print_words(&plan.list[plan.n - 1].words, words);
-    hd_op_set_str(front->module, front->problem.kernel, HD_ATTR_SCHEDULE, words);
+    HD_TRY(hd_bucket_plan_parse(ctx, p->kernel->loc, own, &said));
+    plan = &said;
   }
+  if (front->module->level == HD_LEVEL_PROBLEM)
+    HD_TRY(hd_bucket_kernels(ctx, front->module, plan));
   HD_TRY(hd_front_choose(&pass, front));
-  jit->family = hd_manifest_family(&front->problem, &front->schedule);
+  if (strcmp(front->last_pass, last) != 0)
+    HD_TRY(hd_run_pipeline(&pass, front->module,
+                           &(hd_pipeline_options){.start_after = front->last_pass,
+                                                  .stop_after = last}));
+  jit->family = hd_manifest_family(p, &front->schedule);
+  jit->records = hd_records_of(front->module);
+  for (const hd_plan *of = front->module->plans; of; of = of->next)
+    jit->copies |= of->s.b_path == HD_B_COPIED;
+  if (jit->records.bytes && jit->copies)
+    return refuse_both(ctx, p);
+  if (jit->records.bytes)
+    hd_records_set(jit->module, jit->module->body->first, jit->records);
   return HEDDLE_OK;
 }
 
@@ -117,7 +138,7 @@ static heddle_status plan_all(heddle_context *ctx, heddle_jit *jit, const heddle
   if (status == HEDDLE_OK) {
     make_ranges(jit, &plan);
     list_arguments(jit, &front.problem);
-    status = name_family(ctx, jit, &front);
+    status = find_common(ctx, jit, &front, &plan);
   }
   hd_front_free(&front);
   return status;

@@ -11,7 +11,7 @@
 /* ---- loading ---- */
 
 typedef struct loading {
-  const heddle_runtime *runtime;
+  const heddle_jit *jit;
   heddle_kernel *kernel;
 } loading;
 
@@ -27,6 +27,25 @@ heddle_status hd_jit_say_again(heddle_context *ctx, heddle_status status,
   return status;
 }
 
+/* What comes in place of a schedule that spilled may take the workspace otherwise than the ranges
+ * that were planned: not so one that all share. */
+static bool shares_workspace(const heddle_jit *jit, const hd_manifest *m) {
+  int64_t slot = jit->records.bytes * jit->records.n;
+  for (int32_t i = 0; i < m->n_variants; i++) {
+    const hd_variant *v = &m->variant[i];
+    const hd_expr *bytes = &v->workspace_bytes_per_tile;
+    bool copies = v->runs_ahead;
+    if (copies ? slot > 0 : bytes->div > 0 && (jit->copies || bytes->add != slot * bytes->div))
+      return false;
+  }
+  return true;
+}
+
+static void refuse(hd_refusal *refusal, const char *why) {
+  refusal->any = refusal->bucket[0] = true;
+  snprintf(refusal->why, sizeof refusal->why, "%s", why);
+}
+
 /* What the driver's compiler spills is refused as what ptxas does. */
 static heddle_status load(heddle_context *ctx, void *user, const heddle_compiled *compiled,
                           hd_refusal *refusal) {
@@ -37,12 +56,16 @@ static heddle_status load(heddle_context *ctx, void *user, const heddle_compiled
   heddle_context *said = heddle_context_create();
   image.cubin = heddle_compiled_cubin(compiled, &image.cubin_bytes);
   image.ptx = heddle_compiled_ptx(compiled, &image.ptx_bytes);
-  heddle_status status = heddle_kernel_load(said, l->runtime, json, json_bytes, &image, &l->kernel);
+  heddle_status status =
+      heddle_kernel_load(said, l->jit->runtime, json, json_bytes, &image, &l->kernel);
   const heddle_diagnostic *d = hd_first_error(said);
   if (status == HEDDLE_UNSUPPORTED && d && strcmp(d->rule, "kernel.gate") == 0) {
-    refusal->any = refusal->bucket[0] = true;
-    snprintf(refusal->why, sizeof refusal->why, "%s", d->text);
+    refuse(refusal, d->text);
     status = HEDDLE_OK;
+  } else if (status == HEDDLE_OK && !shares_workspace(l->jit, &l->kernel->manifest)) {
+    refuse(refusal, "it takes more of the workspace than the other ranges planned");
+    heddle_kernel_free(l->kernel);
+    l->kernel = NULL;
   } else if (status != HEDDLE_OK) {
     status = hd_jit_say_again(ctx, status, said);
   }
@@ -105,7 +128,7 @@ static heddle_status check_family(heddle_context *ctx, const heddle_jit *jit,
 
 static heddle_status make(heddle_context *ctx, heddle_jit *jit, hd_jit_range *r,
                           heddle_kernel **kernel) {
-  loading l = {.runtime = jit->runtime};
+  loading l = {.jit = jit};
   heddle_compiled *compiled = NULL;
   hd_front front;
   HD_TRY(read_front(ctx, jit, &front));

@@ -7,6 +7,7 @@
 
 #include "Choice/bucket_plan.h"
 #include "IR/ir.h"
+#include "Passes/partial_records.h"
 #include "Runtime/loaded_kernel.h"
 #include "heddle/jit.h"
 
@@ -33,6 +34,8 @@ struct heddle_jit {
   pthread_mutex_t lock; /* of the module */
   hd_module *module;    /* owned: the problem */
   const char *family;
+  hd_records records; /* of the workspace that ranges share */
+  bool copies;        /* some range copies B to the workspace: none shares tiles through it */
   char dim; /* the size of the ranges: 'm', 'n'; 0: one range */
   int32_t n_ranges;
   hd_jit_range range[HD_MOST_BUCKETS];

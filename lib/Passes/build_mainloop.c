@@ -12,7 +12,7 @@
 #include "Schedule/resources.h"
 #include "Passes/stage.h"
 
-static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_stage_records records,
+static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_records records,
                            hd_op *kernel, hd_stage *st) {
   hd_plan *plan;
   HD_TRY(hd_plan_of(pass->ctx, m, kernel, &plan));
@@ -52,7 +52,7 @@ static bool is_needed(const hd_op *op) {
 }
 
 /* Builds the role level behind the ops of the tile level, then drops those. */
-static heddle_status stage_kernel(hd_pass_context *pass, hd_module *m, hd_stage_records records,
+static heddle_status stage_kernel(hd_pass_context *pass, hd_module *m, hd_records records,
                                   hd_op *kernel) {
   hd_stage st;
   HD_TRY(begin(pass, m, records, kernel, &st));
@@ -81,7 +81,7 @@ heddle_status hd_pass_build_mainloop(hd_pass_context *pass, hd_module *module) {
   hd_plan *plan;
   HD_FOR_OPS(kernel, module->body) /* of text: read, as all that share a workspace */
     HD_TRY(hd_plan_of(pass->ctx, module, kernel, &plan));
-  hd_stage_records records = hd_stage_find_records(module);
+  hd_records records = hd_records_of(module);
   HD_FOR_OPS(kernel, module->body) {
     HD_TRY(stage_kernel(pass, module, records, kernel));
     hd_op_remove_attr(kernel, HD_ATTR_RECORD_BYTES);

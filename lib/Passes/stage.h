@@ -4,14 +4,8 @@
 
 #include "Passes/passes.h"
 #include "Passes/plan.h"
+#include "Passes/partial_records.h"
 #include "Schedule/resources.h"
-
-/* The workspace is slots of records, one for each warp of a tile: its partial, and in the last
- * bytes a counter, which counts in the first slot of a tile. */
-typedef struct hd_stage_records {
-  int64_t bytes;   /* of a record */
-  int32_t n_warps; /* records of a slot */
-} hd_stage_records;
 
 /* A kernel on its way from tile to role level. Values are of the kernel's region, seen by every
  * role. */
@@ -23,7 +17,7 @@ typedef struct hd_stage {
   hd_schedule s; /* the plan's */
   const hd_spec_row *row;
   const hd_b_variant *variant;
-  hd_stage_records records; /* the module's */
+  hd_records records; /* the module's */
   int32_t cluster, along_k; /* CTAs that share an operand; that have parts of a tile's k */
   int32_t owners, own_n; /* CTAs of those that store columns of the tile; how many columns each */
   int32_t steps; /* k-steps of the instruction in a stage */
@@ -133,8 +127,6 @@ void hd_stage_exchange(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                        hd_stage_store_fn *store);
 /* Bytes of the partial sums of a CTA's own columns over one part of k. */
 int64_t hd_stage_own_bytes(const hd_stage *st);
-/* Records that hold those of every kernel of the module; 0 where none takes a workspace. */
-hd_stage_records hd_stage_find_records(const hd_module *module);
 /* Bytes of a slot of the workspace. */
 int64_t hd_stage_slot_bytes(const hd_stage *st);
 /* Word of the metadata and selector of a k-step. */

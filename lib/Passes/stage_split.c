@@ -4,46 +4,14 @@
 #include "Passes/arith.h"
 #include "Passes/stage.h"
 
-enum {
-  PARTIAL_BYTES = 4,   /* of an element */
-  COUNTER_BYTES = 128, /* a line of its own */
-  MOST_FRAGMENTS = 8
-};
-
-/* A warp's part of the tile in f32 or s32: sums of f16 would round once more a part, and overflow
- * where the whole sum does not. */
-static int64_t partial_bytes(const hd_schedule *s) {
-  return (int64_t)s->tile_m * s->tile_n / (s->warps_m * s->warps_n) * PARTIAL_BYTES;
-}
-
-static int64_t record_bytes(const hd_schedule *s) { return partial_bytes(s) + COUNTER_BYTES; }
-
-static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
-
-/* Records lie at the same bytes whatever the sizes of a launch and whichever kernel of the module
- * takes it: a counter, which is left at zero, is never where a partial has been. */
-hd_stage_records hd_stage_find_records(const hd_module *m) {
-  hd_stage_records all = {0};
-  HD_FOR_OPS(kernel, m->body) {
-    all.bytes = larger(all.bytes, hd_op_int(kernel, HD_ATTR_RECORD_BYTES, 0));
-    all.n_warps = (int32_t)larger(all.n_warps, hd_op_int(kernel, HD_ATTR_RECORDS, 0));
-  }
-  for (const hd_plan *plan = m->plans; plan; plan = plan->next) {
-    const hd_schedule *s = &plan->s;
-    if (!hd_schedule_shares_tiles(s) || hd_schedule_along_k(s) > 1)
-      continue;
-    all.bytes = larger(all.bytes, record_bytes(s));
-    all.n_warps = (int32_t)larger(all.n_warps, s->warps_m * s->warps_n);
-  }
-  return all;
-}
+enum { MOST_FRAGMENTS = 8 };
 
 int64_t hd_stage_own_bytes(const hd_stage *st) {
-  return (int64_t)st->s.tile_m * st->own_n * PARTIAL_BYTES;
+  return hd_record_partial_bytes(&st->s) * st->s.warps_m * st->s.warps_n / st->owners;
 }
 
 int64_t hd_stage_slot_bytes(const hd_stage *st) {
-  return st->records.bytes * st->records.n_warps;
+  return st->records.bytes * st->records.n;
 }
 
 /* The byte of the tile's first partial of this warp, which ends where the counter begins. */
@@ -52,7 +20,7 @@ static hd_value *find_partial(hd_stage *st, hd_builder *b, const hd_tile_place *
   hd_value *slot = hd_widen(b, place->slot), *within = hd_widen(b, warp);
   slot = hd_arith_const(b, HD_OP_MUL, slot, hd_stage_slot_bytes(st));
   within = hd_arith_const(b, HD_OP_MUL, within, st->records.bytes);
-  within = hd_arith_const(b, HD_OP_ADD, within, st->records.bytes - record_bytes(&st->s));
+  within = hd_arith_const(b, HD_OP_ADD, within, hd_record_partial(st->records, &st->s));
   return hd_arith(b, HD_OP_ADD, slot, within);
 }
 
@@ -66,7 +34,7 @@ static int64_t part_bytes(const hd_stage *st) {
 /* The byte of a slot at which this warp's i-th strip begins. */
 static hd_value *find_fragment(hd_stage *st, hd_builder *b, const hd_stage_strips *strips,
                                int32_t i) {
-  int64_t bytes = partial_bytes(&st->s) / st->owners;
+  int64_t bytes = hd_record_partial_bytes(&st->s) / st->owners;
   hd_value *first = hd_arith_const(b, HD_OP_MUL, strips->warp, bytes);
   return hd_arith_const(b, HD_OP_ADD, first, bytes / strips->n * i);
 }

@@ -1,7 +1,7 @@
 /* Tune/records.h: what was measured, kept in SQLite: every measurement with its provenance, and the
  * choices made of them. One write is one transaction: a killed tuner loses the one in flight. */
-#ifndef HD_RECORDS_H
-#define HD_RECORDS_H
+#ifndef HD_PARTIAL_RECORDS_H
+#define HD_PARTIAL_RECORDS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -278,6 +278,39 @@ static void another_context_is_refused(void **state) {
   close_fake(f);
 }
 
+static uint64_t workspace(fixture *f, heddle_jit *jit, int32_t columns) {
+  heddle_arg args[32] = {0};
+  uint64_t n_bytes = 0;
+  size_t n = heddle_jit_arg_count(jit);
+  for (size_t i = 0; i < n; i++) {
+    const char *name = heddle_jit_arg_name(jit, i);
+    if (strcmp(name, "n") == 0)
+      args[i].i32 = columns;
+    else if (strncmp(name, "ld", 2) == 0)
+      args[i].i64 = 65536;
+  }
+  assert_int_equal(heddle_jit_workspace(f->ctx, jit, args, n, &n_bytes), HEDDLE_OK);
+  return n_bytes;
+}
+
+/* In slots of the largest range, whichever is compiled first: counters lie at the same bytes. */
+static void ranges_share_a_workspace(void **state) {
+  (void)state;
+  enum { TILES = 2, SPLITS = 2, SLOT = 128 * 64 * 4 + 8 * 128 };
+  fixture *f = open_fake();
+  f->options.lazy = true;
+  f->options.compile.schedule = "n<=16: tile=64x16 split_k=2; tile=128x64 warps=8x1 split_k=2";
+  heddle_jit *jit = create(f);
+  assert_int_equal(workspace(f, jit, 16), TILES * SPLITS * SLOT);
+  assert_int_equal(workspace(f, jit, 128), TILES * SPLITS * SLOT);
+  heddle_jit_free(jit);
+  f->options.compile.schedule = "n<=16: tile=64x16 split_k=2; tile=128x64 b=copied";
+  assert_int_equal(heddle_jit_create(f->ctx, f->runtime, f->module, &f->options, &jit),
+                   HEDDLE_INVALID);
+  assert_said(f, "schedule.copied-split");
+  close_fake(f);
+}
+
 /* Chosen ranges; a smaller size may need the workspace that a larger one does not. */
 static void choices_have_ranges_and_workspaces(void **state) {
   (void)state;
@@ -286,23 +319,10 @@ static void choices_have_ranges_and_workspaces(void **state) {
   f->options.compile.schedule = "n<=16: tile=64x16 split_k=2; tile=128x64";
   heddle_jit *jit = create(f);
   heddle_arg args[32] = {0};
-  uint64_t small = 0, large = 1;
-  size_t n = heddle_jit_arg_count(jit);
-  for (size_t i = 0; i < n; i++) {
-    const char *name = heddle_jit_arg_name(jit, i);
-    if (strcmp(name, "n") == 0)
-      args[i].i32 = 16;
-    else if (strncmp(name, "ld", 2) == 0)
-      args[i].i64 = 65536;
-  }
-  assert_int_equal(heddle_jit_workspace(f->ctx, jit, args, n, &small), HEDDLE_OK);
-  for (size_t i = 0; i < n; i++)
-    if (strcmp(heddle_jit_arg_name(jit, i), "n") == 0)
-      args[i].i32 = 4096;
-  assert_int_equal(heddle_jit_workspace(f->ctx, jit, args, n, &large), HEDDLE_OK);
-  assert_true(small > 0);
-  assert_int_equal(large, 0);
-  assert_int_equal(heddle_jit_workspace(f->ctx, jit, args, n - 1, &large), HEDDLE_INVALID);
+  uint64_t n_bytes;
+  assert_true(workspace(f, jit, 16) > 0);
+  assert_int_equal(workspace(f, jit, 4096), 0);
+  assert_int_equal(heddle_jit_workspace(f->ctx, jit, args, 1, &n_bytes), HEDDLE_INVALID);
   heddle_jit_free(jit);
   f->options.compile.schedule = NULL;
   jit = create(f);
@@ -322,6 +342,7 @@ int main(void) {
       cmocka_unit_test(a_failing_range_fails_an_eager_call),
       cmocka_unit_test(another_context_is_refused),
       cmocka_unit_test(choices_have_ranges_and_workspaces),
+      cmocka_unit_test(ranges_share_a_workspace),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
