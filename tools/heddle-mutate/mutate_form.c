@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "Compile/combine_kernel.h"
 #include "Compile/manifest_make.h"
 #include "Emit/emit.h"
 #include "Passes/front.h"
@@ -200,8 +201,9 @@ heddle_status mutate_emit(heddle_context *ctx, const mutate_form *form, const hd
 static heddle_status fill_form(const source *s, const hd_plan *plan, mutate_form *form) {
   hd_emit_result result = {0};
   HD_TRY(emit_module(s->ctx, form, form->module, &result));
-  heddle_status status = hd_manifest_make(s->ctx, &plan->p, (const hd_plan *const[]){plan}, &result,
-                                          (hd_hash){0}, &form->arena, &form->manifest);
+  const hd_plan *const plans[] = {plan, NULL}; /* NULL: of the one that combines */
+  heddle_status status = hd_manifest_make(s->ctx, &plan->p, plans, &result, (hd_hash){0},
+                                          &form->arena, &form->manifest);
   form->ptx = result.ptx;
   result.ptx = NULL;
   hd_emit_result_free(&result);
@@ -234,7 +236,10 @@ static heddle_status visit_kernels(source *s, hd_module *role, mutate_visit *vis
     snprintf(form.name, sizeof form.name, "%.40s/%.20s", s->name,
              plan->variant->name);
     form.module = only_kernel(role, i++);
-    heddle_status status = fill_form(s, plan, &form);
+    heddle_status status =
+        plan->p.combine ? hd_combine_kernel_add(s->ctx, &plan->p, form.module) : HEDDLE_OK;
+    if (status == HEDDLE_OK)
+      status = fill_form(s, plan, &form);
     if (status == HEDDLE_OK)
       status = visit(user, &form);
     free_form(&form);
