@@ -28,14 +28,15 @@ heddle_status hd_jit_say_again(heddle_context *ctx, heddle_status status,
 }
 
 /* What comes in place of a schedule that spilled may take the workspace otherwise than the ranges
- * that were planned: not so one that all share. */
+ * that were planned: not so one that all share. Products that are combined may lie anywhere: no
+ * range of theirs counts. */
 static bool shares_workspace(const heddle_jit *jit, const hd_manifest *m) {
   int64_t slot = jit->records.bytes * jit->records.n;
   for (int32_t i = 0; i < m->n_variants; i++) {
     const hd_variant *v = &m->variant[i];
     const hd_expr *bytes = &v->workspace_bytes_per_tile;
-    bool copies = v->runs_ahead;
-    if (copies ? slot > 0 : bytes->div > 0 && (jit->copies || bytes->add != slot * bytes->div))
+    bool counts = bytes->div > 0 && !v->runs_ahead && !v->behind;
+    if (v->runs_ahead ? slot > 0 : counts && (jit->copies || bytes->add != slot * bytes->div))
       return false;
   }
   return true;

@@ -311,6 +311,31 @@ static void ranges_share_a_workspace(void **state) {
   close_fake(f);
 }
 
+/* The products of a mixture of experts lie in the workspace, and nothing counts there. */
+static void ranges_may_combine(void **state) {
+  (void)state;
+  static const char experts[] =
+      "module version=1 level=problem sync=none\n"
+      "kernel {name = \"experts\", target = \"sm_90a\"} {\n"
+      "  %m: i32 = size {dim = m, value = 128}\n  %n: i32 = size {dim = n, max = 4096}\n"
+      "  %k: i32 = size {dim = k, value = 256}\n  %g: i32 = size {dim = g, value = 4}\n"
+      "  %t: i32 = size {dim = t, max = 2048}\n"
+      "  %a: matrix<bf16> = sparse %m, %k {type = bf16}\n"
+      "  %b: matrix<bf16> = dense %k, %n {type = bf16, operand = b, order = k_major}\n"
+      "  %begin: matrix<s32> = vector {type = s32, operand = offsets}\n"
+      "  %sum: matrix<s32> = vector %t {type = s32, operand = combine_d, slots = 2}\n"
+      "  %x: matrix<f32> = matmul %a, %b {acc = f32}\n"
+      "  store %x {type = bf16, order = col_major}\n}\n";
+  fixture *f = open_fake();
+  heddle_module_free(f->module);
+  assert_int_equal(heddle_module_parse(f->ctx, "x", experts, strlen(experts), &f->module),
+                   HEDDLE_OK);
+  f->options.compile.schedule = "n<=64: tile=64x16; tile=64x64";
+  heddle_jit *jit = create(f);
+  heddle_jit_free(jit);
+  close_fake(f);
+}
+
 /* Chosen ranges; a smaller size may need the workspace that a larger one does not. */
 static void choices_have_ranges_and_workspaces(void **state) {
   (void)state;
@@ -343,6 +368,7 @@ int main(void) {
       cmocka_unit_test(another_context_is_refused),
       cmocka_unit_test(choices_have_ranges_and_workspaces),
       cmocka_unit_test(ranges_share_a_workspace),
+      cmocka_unit_test(ranges_may_combine),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
