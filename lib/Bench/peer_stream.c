@@ -3,73 +3,18 @@
  * must read, and of all that it must move. */
 #include <stdlib.h>
 
-#include "Support/arena.h"
-#include "Support/diag.h"
-#include "Support/strbuf.h"
 #include "Bench/peer_table.h"
-
-enum { THREADS = 256, LOADS = 8, PIECE = 16, CTA_PIECES = THREADS * LOADS, RANGES = 3 };
+#include "Bench/stream_kernel.h"
+#include "Support/memory.h"
 
 typedef struct state {
-  const hd_device *device;
-  void *module, *kernel;
+  hd_stream kernel;
   hd_bench_case bench;
 } state;
 
-/* Pieces of 16 bytes of up to three ranges, each read by CTAs of its own. The store is never
- * reached but for one word in 2^32 of random data: it keeps the loads. */
-static const char head[] =
-    ".version 7.4\n.target sm_80\n.address_size 64\n"
-    ".visible .entry hd_read(.param .u64 at0, .param .u64 at1, .param .u64 at2, .param .u64 sink,\n"
-    "                        .param .u32 ctas0, .param .u32 ctas1, .param .u32 pieces0,\n"
-    "                        .param .u32 pieces1, .param .u32 pieces2)\n"
-    ".maxntid 256, 1, 1\n{\n"
-    "  .reg .pred %past, %in, %hit;\n"
-    "  .reg .u64 %base, %other, %at, %sink;\n"
-    "  .reg .u32 %cta, %ctas, %n, %m, %i, %x, %all, %r<32>;\n"
-    "  ld.param.u64 %base, [at0];\n  ld.param.u32 %n, [pieces0];\n"
-    "  ld.param.u64 %sink, [sink];\n"
-    "  mov.u32 %cta, %ctaid.x;\n"
-    "  setp.eq.u32 %past, 0, 0;\n";
-static const char next_range[] = "  ld.param.u32 %%ctas, [ctas%d];\n"
-                                 "  ld.param.u64 %%other, [at%d];\n"
-                                 "  ld.param.u32 %%m, [pieces%d];\n"
-                                 "  setp.ge.and.u32 %%past, %%cta, %%ctas, %%past;\n"
-                                 "  @%%past sub.u32 %%cta, %%cta, %%ctas;\n"
-                                 "  selp.u64 %%base, %%other, %%base, %%past;\n"
-                                 "  selp.u32 %%n, %%m, %%n, %%past;\n";
-static const char places[] = "  mov.u32 %i, %tid.x;\n"
-                             "  mad.lo.u32 %i, %cta, 2048, %i;\n"
-                             "  mad.wide.u32 %at, %i, 16, %base;\n"
-                             "  mov.u32 %all, 0;\n";
-static const char tail[] = "  setp.eq.u32 %hit, %all, 0x5eed1e55;\n"
-                           "  @%hit st.global.u32 [%sink], %all;\n"
-                           "  ret;\n}\n";
-
-static char *kernel_text(void) {
-  hd_strbuf s = {0};
-  hd_strbuf_add(&s, head);
-  for (int i = 1; i < RANGES; i++)
-    hd_strbuf_printf(&s, next_range, i - 1, i, i);
-  hd_strbuf_add(&s, places);
-  for (int i = 0; i < LOADS * 4; i++)
-    hd_strbuf_printf(&s, "  mov.u32 %%r%d, 0;\n", i);
-  for (int i = 0; i < LOADS; i++)
-    hd_strbuf_printf(&s,
-                     "  add.u32 %%x, %%i, %d;\n  setp.lt.u32 %%in, %%x, %%n;\n"
-                     "  @%%in ld.global.nc.L1::no_allocate.v4.u32 {%%r%d, %%r%d, %%r%d, %%r%d}, "
-                     "[%%at + %d];\n",
-                     i * THREADS, 4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3, i * THREADS * PIECE);
-  for (int i = 0; i < LOADS * 4; i++)
-    hd_strbuf_printf(&s, "  xor.b32 %%all, %%all, %%r%d;\n", i);
-  hd_strbuf_add(&s, tail);
-  return hd_strbuf_take(&s);
-}
-
 static void close_stream(hd_peer *peer) {
   state *s = peer->state;
-  if (s->module)
-    s->device->runtime->cu.module_unload(s->module);
+  hd_stream_close(&s->kernel);
   hd_free(s);
 }
 
@@ -77,15 +22,7 @@ static heddle_status open_stream(heddle_context *ctx, hd_peer *peer) {
   state *s = hd_try_zalloc(ctx, sizeof *s, "the stream");
   if (!s)
     return HEDDLE_NO_MEMORY;
-  s->device = peer->device;
-  const hd_driver *cu = &peer->device->runtime->cu;
-  char *ptx = kernel_text();
-  heddle_status status =
-      hd_driver_check(ctx, cu, cu->module_load(&s->module, ptx, 0, NULL, NULL), "module_load");
-  hd_free(ptx);
-  if (status == HEDDLE_OK)
-    status = hd_driver_check(ctx, cu, cu->module_function(&s->kernel, s->module, "hd_read"),
-                             "module_function");
+  heddle_status status = hd_stream_open(ctx, peer->device, &s->kernel);
   peer->state = s;
   if (status != HEDDLE_OK)
     close_stream(peer);
@@ -96,19 +33,11 @@ static heddle_status open_stream(heddle_context *ctx, hd_peer *peer) {
 static heddle_status read_ranges(heddle_context *ctx, const state *s, size_t set, int n,
                                  void *stream) {
   const hd_bench_case *c = &s->bench;
-  const hd_buffer *range[RANGES] = {&c->a_packed->set[set], &c->b->set[set], &c->d->set[set]};
-  uint64_t at[RANGES], sink = c->workspace;
-  uint32_t pieces[RANGES] = {0}, ctas[RANGES] = {0};
-  for (int i = 0; i < RANGES; i++)
-    at[i] = range[i]->address;
-  for (int i = 0; i < n; i++) {
-    pieces[i] = (uint32_t)((range[i]->n_bytes + PIECE - 1) / PIECE);
-    ctas[i] = (pieces[i] + CTA_PIECES - 1) / CTA_PIECES;
-  }
-  void *params[] = {&at[0],   &at[1],     &at[2],     &sink,     &ctas[0],
-                    &ctas[1], &pieces[0], &pieces[1], &pieces[2]};
-  return hd_device_launch(ctx, s->device, s->kernel, ctas[0] + ctas[1] + ctas[2], THREADS, params,
-                          stream);
+  const hd_buffer *buffer[] = {&c->a_packed->set[set], &c->b->set[set], &c->d->set[set]};
+  hd_stream_range range[HD_STREAM_RANGES];
+  for (int i = 0; i < HD_STREAM_RANGES; i++)
+    range[i] = (hd_stream_range){buffer[i]->address, buffer[i]->n_bytes};
+  return hd_stream_read(ctx, &s->kernel, range, n, c->workspace, stream);
 }
 
 static heddle_status read_operands(heddle_context *ctx, void *user, size_t index, void *stream) {
@@ -118,7 +47,7 @@ static heddle_status read_operands(heddle_context *ctx, void *user, size_t index
 
 static heddle_status read_all(heddle_context *ctx, void *user, size_t index, void *stream) {
   const state *s = user;
-  return read_ranges(ctx, s, index % s->bench.n_sets, RANGES, stream);
+  return read_ranges(ctx, s, index % s->bench.n_sets, HD_STREAM_RANGES, stream);
 }
 
 static heddle_status prepare_stream(heddle_context *ctx, hd_peer *peer,

@@ -11,9 +11,11 @@
 #include "Bench/compile_ahead.h"
 #include "Bench/bench_random.h"
 #include "bench_ahead.h"
+#include "bench_args.h"
 #include "bench_beside.h"
 #include "bench_dynamic.h"
 #include "bench_grid.h"
+#include "bench_groups.h"
 #include "bench_log.h"
 #include "bench_peers.h"
 #include "bench_print.h"
@@ -54,6 +56,11 @@ static const char about[] =
     "are; the peers know no epilogue, and take a batch. With --beside stands Heddle's own\n"
     "product without either, of a batch one of as many rows, and the ratio of the times.\n"
     "\n"
+    "With --groups an expert of M x K each, N tokens in all: the groups of each number and\n"
+    "--routing, the same by index (B gathered, D scattered), one expert with all tokens, and a\n"
+    "read of the bytes that the groups touch. Every --schedule (--index-schedule,\n"
+    "--plain-schedule) is a contender; the fastest of each kind makes the ratios.\n"
+    "\n"
     "x dense, x peer: the time of cuBLASLt, of the faster peer, over this one. A row's\n"
     "command in CSV and JSON measures it again.";
 
@@ -71,19 +78,8 @@ static const char examples[] =
     "heddle bench -m 4096 -k 4096 -n 256 --act gelu --bias m --peers none\n"
     "heddle bench --grid docs/bench/pairs.grid --act swiglu --beside --peers none\n"
     "heddle bench -m 4096 -k 4096 -n 64 -g 8 --beside --peers cublas,cusparselt\n"
+    "heddle bench --grid docs/bench/experts.grid --groups 8,64 --routing balanced,zipf\n"
     "heddle bench --grid docs/bench/llama.grid --only s8 --list\n";
-
-typedef struct bench_args {
-  hd_bench_problem problem;
-  const char *grid, *only, *peers, *format, *ptxas, *cache, *cublas, *cusparselt, *order, *sweep;
-  const char *target, *db, *promise, *csv, *cutlass;
-  const char *act, *bias, *scale_a, *scale_b;
-  service_args service;
-  cli_texts schedules;
-  bool beside;
-  bool alone, no_alone, resume, list, no_tuned, dynamic, predict;
-  int64_t device, seed, finalists, jobs, random, sample, seconds, sustained;
-} bench_args;
 
 typedef struct bench_tool {
   const bench_args *args;
@@ -100,8 +96,6 @@ typedef struct bench_tool {
   double began, work_done; /* when, and what was measured since: case_work */
 } bench_tool;
 
-static const char *const orders[] = {"both", "col", "row", "each"}; /* ORDER hd_bench_order */
-
 static heddle_status list_case(heddle_context *ctx, const bench_tool *t,
                                const hd_bench_problem *p) {
   hd_bench_way *way;
@@ -109,7 +103,7 @@ static heddle_status list_case(heddle_context *ctx, const bench_tool *t,
   HD_TRY(hd_bench_ways(ctx, p, &t->options, t->args->target, &way, &n));
   for (int32_t i = 0; i < n; i++) {
     char name[256];
-    snprintf(name, sizeof name, "heddle %s %s", orders[t->options.order],
+    snprintf(name, sizeof name, "heddle %s %s", bench_orders[t->options.order],
              way[i].dynamic ? "dynamic" : way[i].schedule);
     char *command = bench_command(p, t->options.seed, name, way[i].weights_ready);
     printf("%s\n", command);
@@ -289,6 +283,13 @@ static heddle_status run_compiling_ahead(heddle_context *ctx, bench_tool *t) {
 
 /* ---- the run ---- */
 
+static heddle_status run_groups(heddle_context *ctx, const bench_tool *t) {
+  const bench_args *a = t->args;
+  const cli_texts *const schedules[] = {&a->schedules, &a->index_schedules, &a->plain_schedules};
+  return bench_groups_run(ctx, t->device, &t->grid, a->groups, a->routing, schedules, &t->options,
+                          t->printer.format);
+}
+
 static heddle_status run_tool(heddle_context *ctx, bench_tool *t) {
   const bench_args *a = t->args;
   const char *const paths[] = {a->cublas, a->cusparselt};
@@ -326,7 +327,9 @@ static heddle_status bench_on_device(heddle_context *ctx, bench_tool *t) {
     t->options.nvml = nvml;
     const char *target = t->options.target ? t->options.target : t->device->info.target;
     bench_ahead_open(&t->ahead, t->device, target);
-    status = run_tool(ctx, t);
+    if (t->printer.format == BENCH_TABLE && t->args->groups)
+      bench_print_head(&t->printer, &t->device->info, t->options.nvml);
+    status = t->args->groups ? run_groups(ctx, t) : run_tool(ctx, t);
     bench_ahead_close(&t->ahead);
     bench_log_close(&t->log);
     for (int32_t i = 0; i < t->options.n_peers; i++)
@@ -342,97 +345,12 @@ static heddle_status bench_on_device(heddle_context *ctx, bench_tool *t) {
   return status;
 }
 
-static int read_scale(const char *option, const char *word, char *scale) {
-  *scale = word ? *word : 0;
-  return !word || strcmp(word, "one") == 0 || strcmp(word, "vector") == 0
-             ? CLI_GO
-             : cli_usage_error("bench.epilogue", "got %s %.40s; legal: one, vector", option, word);
-}
-
-static int read_epilogue(bench_args *a) {
-  hd_product_epilogue *e = &a->problem.epilogue;
-  snprintf(e->act, sizeof e->act, "%s", a->act && strcmp(a->act, "none") ? a->act : "");
-  const char *legal = hd_product_epilogue_check(e);
-  if (*legal)
-    return cli_usage_error("bench.epilogue", "got --act %.40s; legal: %s", a->act, legal);
-  e->bias = a->bias ? *a->bias : 0;
-  if (a->bias && strcmp(a->bias, "m") != 0 && strcmp(a->bias, "n") != 0)
-    return cli_usage_error("bench.epilogue", "got --bias %.40s; legal: m, n", a->bias);
-  int code = read_scale("--scale-a", a->scale_a, &e->scale_a);
-  return code == CLI_GO ? read_scale("--scale-b", a->scale_b, &e->scale_b) : code;
-}
-
-/* The files and summaries of bench know no epilogue. */
-static int check_epilogue(const bench_args *a) {
-  hd_product p = hd_bench_product(&a->problem);
-  bool plain = hd_product_is_plain(&p) && !p.g;
-  if (!plain && (a->random || a->csv || a->sample || (a->grid && !a->beside && !a->dynamic)))
-    return cli_usage_error("bench.epilogue",
-                           "got an epilogue, or a batch, with --random, --sample, -o or a grid; "
-                           "legal: one case, or --grid --beside");
-  if (a->beside && (plain || a->dynamic || a->sweep || a->csv))
-    return cli_usage_error("bench.beside",
-                           "got --beside %s; legal: with --act, --bias, -c, --scale-a, --scale-b "
-                           "or -g",
-                           plain ? "the product itself" : "with --dynamic, --sweep or -o");
-  return CLI_GO;
-}
-
-/* Checked before a device is looked for: a wrong use is one on every machine. */
-static int check_args(const bench_args *a, bench_tool *t) {
-  const cli_number numbers[] = {
-      {"-m", a->problem.m, 1, HD_PRODUCT_MOST_SIZE},
-      {"-n", a->problem.n, 1, HD_PRODUCT_MOST_SIZE},
-      {"-k", a->problem.k, 1, HD_PRODUCT_MOST_SIZE},
-      {"-g", a->problem.g, 0, HD_PRODUCT_MOST_SIZE},
-      {"--device", a->device, 0, INT32_MAX},
-      {"--finalists", a->finalists, 1, INT32_MAX}, {"--jobs", a->jobs, 1, INT32_MAX},
-      {"--random", a->random, 0, 100000}, {"--sample", a->sample, 0, 1000},
-      {"--seconds", a->seconds, 0, INT32_MAX}, {"--sustained", a->sustained, 100, 60000}};
-  int code = cli_check_numbers("bench.number", numbers, HD_COUNT(numbers));
-  if (code != CLI_GO)
-    return code;
-  t->many = a->grid || a->random;
-  if (a->grid && a->random)
-    return cli_usage_error("bench.random", "got --grid and --random; legal: one of them");
-  heddle_elem only;
-  if (a->only && heddle_elem_parse(a->only, &only) != HEDDLE_OK)
-    return cli_usage_error("bench.only", "got \"%s\"; legal: a type, as bf16 or e4m3", a->only);
-  if (!bench_format_parse(a->format, &t->printer.format))
-    return cli_usage_error("bench.format", "got \"%s\"; legal: table, csv, json", a->format);
-  if (a->dynamic && (a->sweep || a->sample || a->schedules.n || a->csv || a->resume ||
-                     t->printer.format != BENCH_TABLE))
-    return cli_usage_error("bench.dynamic", "got --dynamic with schedules, a file or a format of "
-                                            "their own; legal: a grid or sizes, and an order");
-  if (a->predict && !a->dynamic)
-    return cli_usage_error("bench.dynamic", "got --predict without --dynamic; legal: both");
-  int epilogue = check_epilogue(a);
-  if (epilogue != CLI_GO)
-    return epilogue;
-  bool table = a->dynamic || a->beside; /* of its own */
-  const char *promise = a->promise ? a->promise : t->many && !table ? "both" : "no";
-  if (bench_peers_check(a->peers) != CLI_GO || promise_read(promise, &t->options.promise) != CLI_GO)
-    return 2;
-  if (a->csv && strcmp(a->csv, "-") == 0)
-    return cli_usage_error("bench.file", "got -o -; legal: a file's name, or --format csv");
-  if (a->resume && !a->csv)
-    return cli_usage_error("bench.file", "got --resume without -o; legal: -o FILE --resume");
-  if (a->alone && a->no_alone)
-    return cli_usage_error("bench.alone", "got --alone and --no-alone; legal: one of them");
-  for (size_t i = 0; i < HD_COUNT(orders); i++)
-    if (strcmp(a->order, orders[i]) == 0) {
-      bool compared = a->dynamic && i == HD_BENCH_BOTH; /* each with its own */
-      t->options.order = compared ? HD_BENCH_EACH : (hd_bench_order)i;
-      return CLI_GO;
-    }
-  return cli_usage_error("bench.order", "got \"%s\"; legal: both, col, row, each", a->order);
-}
-
 /* A ratio of medians is then right within half a percent, and fewer rounds do. */
 static const double DYNAMIC_ENOUGH = 0.005;
 
 static void set_options(const bench_args *a, bench_tool *t) {
   t->args = a;
+  t->many = a->grid || a->random;
   t->options.target = a->list || a->predict ? NULL : a->target;
   t->options.ptxas = a->ptxas;
   t->options.cache = a->cache;
@@ -488,7 +406,9 @@ static heddle_status run(heddle_context *ctx, bench_tool *t) {
   }
   if (a->dynamic && (a->grid || a->random))
     bench_dynamic_sizes(&t->grid);
-  if (!a->no_tuned)
+  if (a->groups && a->list)
+    return run_groups(ctx, t);
+  if (!a->no_tuned && !a->groups)
     HD_TRY(tuned_open_from(ctx, a->db, &a->service, &tuned));
   t->options.tuned = tuned;
   if (a->predict)
@@ -525,6 +445,10 @@ int cmd_bench(int argc, char **argv) {
       {"scale-b", CLI_TEXT, &a.scale_b, "S", "f32 scales of B: one, or vector (a column)"},
       {"beside", CLI_FLAG, &a.beside, NULL,
        "Heddle's own product without the epilogue (of a batch: of as many rows) as well"},
+      {"groups", CLI_TEXT, &a.groups, "G,G", "so many experts, N tokens in all"},
+      {"routing", CLI_TEXT, &a.routing, "R,R", BENCH_ROUTING_ABOUT},
+      {"index-schedule", CLI_MORE, &a.index_schedules, "S", "of groups by index"},
+      {"plain-schedule", CLI_MORE, &a.plain_schedules, "S", "of the plain product beside groups"},
       {"grid", CLI_TEXT, &a.grid, "FILE", "cases from a file instead"},
       {"random", CLI_INT, &a.random, "N", "N problems drawn by --seed instead"},
       {"seconds", CLI_INT, &a.seconds, "S", "begin no case later than that"},
@@ -577,9 +501,9 @@ int cmd_bench(int argc, char **argv) {
   bench_tool t = {0};
   int n_args, go = cli_parse(&command, argc, argv, NULL, &n_args);
   if (go == CLI_GO)
-    go = read_epilogue(&a);
+    go = bench_read_epilogue(&a);
   if (go == CLI_GO)
-    go = check_args(&a, &t);
+    go = bench_check_args(&a, &t.options, &t.printer.format);
   if (go != CLI_GO)
     return go;
   if (a.problem.d_elem == HEDDLE_N_ELEMS)

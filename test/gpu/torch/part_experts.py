@@ -1,5 +1,5 @@
 """Grouped dense products of PyTorch, torch._grouped_mm (bf16) and torch._scaled_grouped_mm (e4m3), at the cases of
-heddle-groups-bench: microseconds a launch in a CUDA graph, weights cold. That bench prints Heddle's column."""
+heddle bench --groups: microseconds a launch in a CUDA graph, weights cold. That bench prints Heddle's column."""
 import itertools
 
 import torch

@@ -1,0 +1,30 @@
+/* heddle/bench_args.h: what the command line of heddle bench says, and which of it is legal. */
+#ifndef HD_BENCH_ARGS_H
+#define HD_BENCH_ARGS_H
+
+#include "Bench/bench.h"
+#include "bench_print.h"
+#include "cli.h"
+#include "tuned_file.h"
+
+typedef struct bench_args {
+  hd_bench_problem problem;
+  const char *grid, *only, *peers, *format, *ptxas, *cache, *cublas, *cusparselt, *order, *sweep;
+  const char *target, *db, *promise, *csv, *cutlass;
+  const char *act, *bias, *scale_a, *scale_b;
+  const char *groups, *routing; /* lists; groups NULL: none */
+  service_args service;
+  cli_texts schedules, index_schedules, plain_schedules;
+  bool beside;
+  bool alone, no_alone, resume, list, no_tuned, dynamic, predict;
+  int64_t device, seed, finalists, jobs, random, sample, seconds, sustained;
+} bench_args;
+
+extern const char *const bench_orders[4]; /* ORDER hd_bench_order */
+
+/* CLI_GO, or the exit code of a wrong use, which has been reported. The first reads the epilogue's
+ * words into args->problem; the second sets promise and order of the options. */
+int bench_read_epilogue(bench_args *args);
+int bench_check_args(const bench_args *args, hd_bench_options *options, bench_format *format);
+
+#endif

@@ -1,0 +1,20 @@
+/* heddle/bench_groups.h: heddle bench --groups: cases of groups, a line each. */
+#ifndef HD_BENCH_GROUPS_H
+#define HD_BENCH_GROUPS_H
+
+#include "Bench/groups_bench.h"
+#include "bench_grid.h"
+#include "bench_print.h"
+#include "cli.h"
+
+#define BENCH_ROUTING_ABOUT "of --groups: balanced, zipf, random, one (balanced,zipf)"
+
+/* Every case of the grid with every number of groups and every routing (comma-separated; NULL: the
+ * default). schedules: of groups, by index, of the plain product. device NULL: the schedules alone
+ * are printed. HEDDLE_INVALID for a list that is none, HEDDLE_MISMATCH at a wrong result. */
+heddle_status bench_groups_run(heddle_context *ctx, const hd_device *device, const bench_grid *grid,
+                               const char *groups, const char *routings,
+                               const cli_texts *const schedules[3], const hd_bench_options *options,
+                               bench_format format);
+
+#endif
