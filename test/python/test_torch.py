@@ -224,6 +224,27 @@ class Extension(unittest.TestCase):
 
 
 class Ops(unittest.TestCase):
+    def test_the_quick_call_is_the_op(self):
+        quick = _ops._quick
+        if quick is None:
+            self.skipTest(f"no C++ extension with a call of its own: {ht.extension()}")
+        layer, x = ht.SparseLinear.from_linear(nn.Linear(64, 32).bfloat16()), torch.randn(3, 64).bfloat16()
+        args = [x, layer.packed, 32, layer.bias, None, None, "silu", torch.float32]
+        with torch.no_grad():
+            self.assertTrue(torch.equal(quick(*args), torch.ops.heddle.linear(*args)))
+        x.requires_grad_()
+        quick(*args).sum().backward()
+        got, x.grad = x.grad, None
+        torch.ops.heddle.linear(*args).sum().backward()
+        self.assertTrue(torch.equal(got, x.grad))
+        subclass = x.detach().as_subclass(type("Other", (torch.Tensor,), {}))
+        for other in ((subclass, *args[1:]), (None, *args[1:]), (*args[:2], 32.0, *args[3:]), args[:7]):
+            self.assertIs(quick(*other), NotImplemented)
+        with torch.overrides.BaseTorchFunctionMode():
+            self.assertIs(quick(*args), NotImplemented)
+        with self.assertRaisesRegex(heddle.Invalid, "torch.act"):
+            quick(*args[:6], "tanh", None)
+
     def test_opcheck(self):
         w, x = ht.prune(torch.randn(96, 256).bfloat16()), torch.randn(7, 256).bfloat16()
         for arguments in ((x, ht.pack(w), 96), (x, ht.pack(w), 96, torch.ones(96).bfloat16(), None, None, "silu"),

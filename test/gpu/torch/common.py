@@ -5,9 +5,14 @@ import time
 
 import torch
 
+
 parser = argparse.ArgumentParser()
 parser.add_argument("--seconds", type=float, default=60)
 parser.add_argument("--json")
+parser.add_argument("--dense", default="default", help="llama: torch.compile's mode for dense")
+parser.add_argument("--only", help="llama: these contenders, and dense bf16")
+parser.add_argument("--ready", action="store_true", help="llama: programmatic dependent launch")
+parser.add_argument("--profile", type=int, help="llama: the kernels at so many tokens; training: 1")
 args = parser.parse_args()
 START = time.time()
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"  # without a GPU the dense form runs: a trial of the script
@@ -51,6 +56,19 @@ def median_of(times):
     return times[len(times) // 2]
 
 
+def seconds(function, rounds=5):
+    """Of a call on the device: the median of rounds."""
+    times = []
+    for _ in range(rounds):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        function()
+        end.record()
+        end.synchronize()
+        times.append(begin.elapsed_time(end) / 1e3)
+    return median_of(times)
+
+
 def time_graphs(graphs, rounds=7, seconds=0.02):
     """{name: seconds a replay}: interleaved rounds of CUDA graphs, each about `seconds` long, medians."""
     def replay(graph, n):
@@ -70,6 +88,21 @@ def time_graphs(graphs, rounds=7, seconds=0.02):
         for name, graph in graphs.items():
             times[name].append(replay(graph, counts[name]))
     return {name: median_of(t) for name, t in times.items()}
+
+
+def kernels_of(function, rounds=5, shown=24):
+    """The kernels that a call runs, with their number and mean time in µs a call, the longest first; and their sum."""
+    for _ in range(2):
+        function()
+    torch.cuda.synchronize()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        for _ in range(rounds):
+            function()
+        torch.cuda.synchronize()
+    rows = sorted(((e.device_time_total / rounds, e.count / rounds, e.key) for e in profile.key_averages()
+                   if e.device_time_total), reverse=True)
+    lines = [f"{us:10.1f} us {count:6.1f} x {name[:90]}" for us, count, name in rows[:shown]]
+    return "\n".join([*lines, f"{sum(row[0] for row in rows):10.1f} us in all, {sum(row[1] for row in rows):.0f} kernels"])
 
 
 def capture(function):

@@ -1,24 +1,11 @@
-"""Prune and pack on the device (tensor operations of heddle.torch.formats), equal to the host's bytes; and a training
-step of an MLP: forward, gradients, SGD, repack."""
+"""Prune and pack on the device, equal to the host's bytes, beside a copy."""
 import numpy as np
 import torch
-from common import DEVICE, finish, median_of, note
+from common import DEVICE, finish, note, seconds
 from torch import nn
 
 import heddle
 import heddle.torch as ht
-
-
-def seconds(function, rounds=5):
-    times = []
-    for _ in range(rounds):
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        function()
-        end.record()
-        end.synchronize()
-        times.append(begin.elapsed_time(end) / 1e3)
-    return median_of(times)
 
 
 def equal_to_the_host():
@@ -54,30 +41,5 @@ one = seconds(lambda: [ht.pack(layer.weight.detach()) for layer in layers], 3)
 print(f"an 8B model's weights (32 x these layers): {32 * one:.2f} s of device time, eager")
 note("8b_seconds", 32 * one)
 
-
-def step(net, x, repack):
-    loss = net(x).square().mean()
-    loss.backward()
-    with torch.no_grad():
-        for p in net.parameters():
-            p.sub_(p.grad, alpha=1e-3)
-            p.grad = None
-    if repack:
-        ht.repack(net)
-
-
-def mlp():
-    return nn.Sequential(nn.Linear(4096, 14336, bias=False), nn.SiLU(), nn.Linear(14336, 4096, bias=False)).to(
-        DEVICE, torch.bfloat16)
-
-
-x = torch.randn(4096, 4096, device=DEVICE).bfloat16().requires_grad_()
-dense, sparse = mlp(), ht.sparsify(mlp(), trainable=True)
-times = {}
-for name, net, repack in (("dense", dense, False), ("sparse", sparse, False), ("sparse, repack each step", sparse, True)):
-    step(net, x, repack)
-    times[name] = seconds(lambda: step(net, x, repack))
-    print(f"MLP step, {name:26} {times[name] * 1e3:8.2f} ms")
-note("training", times)
 finish(f"pack at {copy / eager * n_bytes / (2 * w.nbytes):.2f} (eager), {copy / fused * n_bytes / (2 * w.nbytes):.2f} "
-       f"(compiled) of a copy; MLP step {times['dense'] / times['sparse, repack each step']:.2f} x dense with repack")
+       "(compiled) of a copy")

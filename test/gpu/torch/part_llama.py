@@ -3,21 +3,23 @@
 Weights are cold: a layer's 218 MB (fp8, sparse 68 MB) pass through L2 between two uses of one matrix. All contenders
 have the same projections (q, k, v in one; gate and up in one), the same attention, and are timed in interleaved rounds.
 Heddle's SwiGLU is in the kernel of gate and up; of the others torch.compile fuses what it can.
-`--dense MODE`: of torch.compile (max-autotune takes minutes); default: the default mode, whose matmuls are cuBLAS."""
-import sys
-
+`--dense MODE`: of torch.compile (max-autotune takes minutes); default: the default mode, whose matmuls are cuBLAS.
+`--only A,B`: of the contenders these ("dense bf16" always). `--ready`: Heddle's kernels read their weights before the
+kernel before them has ended, and Inductor's let them (programmatic dependent launch). `--profile N`: the kernels of
+each contender at N tokens, instead of the comparison."""
 import torch
+import torch._inductor.config
+from common import DEVICE, args, capture, finish, kernels_of, left, note, time_graphs
+from llama_block import Block
 from torch import nn
 
-DENSE = sys.argv.pop(sys.argv.index("--dense") + 1) if "--dense" in sys.argv else "default"
-if "--dense" in sys.argv:
-    sys.argv.remove("--dense")
-from common import DEVICE, capture, finish, left, note, time_graphs  # noqa: E402
-from llama_block import Block  # noqa: E402
-
-import heddle.torch as ht  # noqa: E402
+import heddle.torch as ht
 
 TOKENS = (1, 64, 512, 4096)
+if args.ready:
+    ht.settings["weights_ready"] = True
+    if hasattr(torch._inductor.config.triton, "enable_pdl"):
+        torch._inductor.config.triton.enable_pdl = True
 F8 = torch.float8_e4m3fn
 
 
@@ -75,7 +77,7 @@ def compiled(module, mode="default"):
 
 
 CONTENDERS = {
-    "dense bf16": lambda: compiled(block(), DENSE),
+    "dense bf16": lambda: compiled(block(), args.dense),
     "heddle bf16": lambda: compiled(ht.sparsify(block(), compile=False)),
     "cusparselt bf16": lambda: compiled(replace(block(), lambda l: torch.compiler.disable(Cusparselt(l, False)))),
     "dense fp8": lambda: compiled(replace(block(), DenseFp8)),
@@ -98,11 +100,18 @@ def graphs_of(models, n):
 torch._dynamo.config.cache_size_limit = 64
 models = {}
 for name, make in CONTENDERS.items():
+    if args.only and name not in ("dense bf16", *args.only.split(",")):
+        continue
     try:
         models[name] = make()
     except Exception as error:
         print(f"{name}: {type(error).__name__}: {str(error)[:160]}")
 rows, order = {}, (4096, 1, 512, 64)
+if args.profile:
+    with torch.no_grad():
+        for name, graph in graphs_of(models, args.profile).items():
+            print(f"-- {name}, {args.profile} tokens\n" + kernels_of(graph.replay))
+    finish("profiled")
 with torch.no_grad():
     for n in order:
         if left() < 10:
@@ -112,6 +121,7 @@ with torch.no_grad():
         rows[n] = time_graphs(graphs) if DEVICE == "cuda" else dict.fromkeys(graphs, 1.0)
         del graphs
 names = list(models)
+print(f"weights_ready: {args.ready}, Inductor's PDL: {getattr(torch._inductor.config.triton, 'enable_pdl', None)}")
 print("us      " + "".join(f"{n:>12}" for n in TOKENS if n in rows))
 for name in names:
     print(f"{name:16}" + "".join(f"{rows[n].get(name, float('nan')) * 1e6:12.1f}" for n in TOKENS if n in rows))
@@ -119,10 +129,12 @@ nan = float("nan")
 for ours, others in (("heddle bf16", ("dense bf16", "cusparselt bf16")),
                      ("heddle fp8", ("dense bf16", "dense fp8", "cusparselt fp8"))):
     for other in others:
+        if ours not in models or other not in models:
+            continue
         ratios = {n: rows[n].get(other, nan) / rows[n].get(ours, nan) for n in TOKENS if n in rows}
         print(f"{ours} over {other:16}" + "".join(f"{r:9.2f}" for r in ratios.values()))
         note(f"{ours} over {other}", ratios)
 note("us", {n: {name: t * 1e6 for name, t in row.items()} for n, row in rows.items()})
 shown = [f"{rows[n].get('dense bf16', nan) / rows[n].get('heddle bf16', nan):.2f}" for n in TOKENS if n in rows]
-finish(f"bf16 over dense (torch.compile {DENSE}) at {', '.join(str(n) for n in TOKENS if n in rows)} tokens: "
+finish(f"bf16 over dense (torch.compile {args.dense}) at {', '.join(str(n) for n in TOKENS if n in rows)} tokens: "
        f"{', '.join(shown)}", len(rows) < len(TOKENS))

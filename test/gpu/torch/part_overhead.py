@@ -1,4 +1,5 @@
-"""What a call costs the host: the op in eager mode, the driver's launch of the same kernel under it, nn.functional.linear.
+"""What a call costs the host: heddle.torch.linear and the op itself in eager mode, the driver's launch of the same
+kernel under it, nn.functional.linear.
 
 Each is a loop without synchronisation over a tiny product, so that the device is never the bound; the median of rounds.
 `launch` is heddle_kernel_launch through ctypes with ready arguments; a null call of ctypes is subtracted."""
@@ -44,6 +45,7 @@ launch, null = _c._heddle_kernel_launch, _c._heddle_version_number
 handle, n_args, stream = ctypes.c_void_p(loaded.handle), ctypes.c_size_t(len(args)), ctypes.c_void_p(0)
 with torch.inference_mode():
     figures = {
+        "linear (inference_mode)": per_call(lambda: ht.linear(x, packed, M)),
         "op (inference_mode)": per_call(lambda: op(x, packed, M)),
         "op in Python": per_call(lambda: _ops._launch_form(x, packed, M)),
         "F.linear, dense": per_call(lambda: torch.nn.functional.linear(x, w)),
@@ -52,11 +54,13 @@ with torch.inference_mode():
         "launch, through ctypes": per_call(lambda: launch(None, handle, args, n_args, stream)),
     }
 with torch.no_grad():
+    figures["linear (no_grad)"] = per_call(lambda: ht.linear(x, packed, M))
     figures["op (no_grad)"] = per_call(lambda: op(x, packed, M))
 figures["launch alone"] = figures["launch, through ctypes"] - figures["ctypes, null call"]
 for name, value in figures.items():
     print(f"{name:26} {value:7.2f} us")
     note(name, value)
-over = figures["op (inference_mode)"] - figures["launch alone"]
+over = {name: figures[f"{name} (inference_mode)"] - figures["launch alone"] for name in ("linear", "op")}
 note("over", over)
-finish(f"extension: {ht.extension()[0]}; the op is {over:.2f} us over its kernel's launch (at most 3 wanted)")
+finish(f"extension: {ht.extension()[0]}; over its kernel's launch: heddle.torch.linear {over['linear']:.2f} us (at most "
+       f"3 wanted), torch.ops.heddle.linear {over['op']:.2f}")

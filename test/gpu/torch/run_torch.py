@@ -1,4 +1,5 @@
-"""run_torch.py --out DIR [PART...]: the parts, one after the other, each in a process of its own; a table at the end."""
+"""run_torch.py --out DIR [PART...] [--OPTION...]: the parts, one after the other, each in a process of its own; a table
+at the end. Options are the parts' own (common.py)."""
 import argparse
 import json
 import os
@@ -7,17 +8,18 @@ import sys
 import time
 
 SECONDS = {"llama": 90, "overhead": 10, "checks": 75, "cases": 75, "hostile": 25, "device": 25,
+           "training": 40,
            "experts": 30}
 parser = argparse.ArgumentParser()
 parser.add_argument("--out", required=True)
 parser.add_argument("parts", nargs="*", default=[])
-args = parser.parse_args()
+args, options = parser.parse_known_args()
 here, failed = os.path.dirname(os.path.abspath(__file__)), 0
 lines = []
 for part in args.parts or SECONDS:
     start, log = time.time(), os.path.join(args.out, part + ".txt")
     command = [sys.executable, os.path.join(here, f"part_{part}.py"), "--seconds", str(SECONDS[part]), "--json",
-               os.path.join(args.out, part + ".json")]
+               os.path.join(args.out, part + ".json"), *options]
     try:  # the part minds its seconds itself; this is for one that hangs
         with open(log, "w") as stream:
             code = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, timeout=2 * SECONDS[part] + 60).returncode

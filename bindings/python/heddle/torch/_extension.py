@@ -7,12 +7,13 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sysconfig
 import tempfile
 
 import torch
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "extension.cpp")
-_state = {"library": None, "why": "not asked for yet"}
+_state = {"library": None, "call": None, "why": "not asked for yet"}
 
 
 def _folder():
@@ -37,9 +38,10 @@ def _compile(compiler, path):
     errors = []
     for standard in ("c++20", "c++17"):  # newer headers of torch need the first, older compilers have only the second
         command = [compiler, f"-std={standard}", "-O2", "-fPIC", "-shared", "-o", made, SOURCE, f"-I{include}",
-                   f"-I{include}/torch/csrc/api/include",
+                   f"-I{include}/torch/csrc/api/include", f"-I{sysconfig.get_path('include')}",
                    f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
-                   f"-L{lib}", f"-Wl,-rpath,{lib}", "-Wl,--no-as-needed", "-lc10", "-ltorch_cpu"]
+                   f"-L{lib}", f"-Wl,-rpath,{lib}", "-Wl,--no-as-needed", "-lc10", "-ltorch_cpu",
+                   "-ltorch_python"]
         command += ["-ltorch_cuda"] * os.path.exists(os.path.join(lib, "libtorch_cuda.so"))
         done = subprocess.run(command, text=True, capture_output=True)
         if done.returncode == 0:
@@ -65,9 +67,24 @@ def load():
         if not os.path.exists(path):
             _compile(compiler, path)
         _state["library"], _state["why"] = ctypes.CDLL(path), path
+        _state["call"] = _python_call(path)
     except (OSError, RuntimeError) as error:
         _state["why"] = str(error)
     return _state["library"]
+
+
+def _python_call(path):
+    """`linear` as a function of Python's, where the compiler found Python's headers; else None."""
+    library = ctypes.PyDLL(path)
+    if not hasattr(library, "heddle_torch_linear"):
+        return None
+    library.heddle_torch_linear.restype = ctypes.py_object
+    return library.heddle_torch_linear()
+
+
+def call():
+    """The op past torch.ops, about 2 µs quicker (extension.cpp, call_linear); None: there is none."""
+    return _state["call"]
 
 
 def extension():

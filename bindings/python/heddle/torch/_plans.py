@@ -113,7 +113,8 @@ def _problem(key, target, max_tokens=0):
     scale = "vector" if key.scaled else None
     return Problem(m=key.m, n=Dynamic(max=max_tokens), k=key.k, type=type, target=target,
                    out=_OUT[key.out], bias=_OUT[key.bias] if key.bias is not None else None, act=key.act,
-                   scale_a=scale, scale_b=scale)
+                   scale_a=scale, scale_b=scale, dependent=settings["weights_ready"],
+                   weights_ready=settings["weights_ready"])
 
 
 _buckets = {}
@@ -159,7 +160,10 @@ def _find_ptxas():
 
 
 # ptxas: a path, or None: the driver compiles. cache: a folder of compiled kernels, shared by any number of processes.
-settings = {"ptxas": _find_ptxas(), "cache": None}
+# weights_ready: kernels start before the one before them in the stream has ended, and read their weights at once
+# (programmatic dependent launch). Set it before the first layer is made, and only where nothing in the stream writes
+# packed weights right before a layer uses them.
+settings = {"ptxas": _find_ptxas(), "cache": None, "weights_ready": False}
 
 
 def kernel_of(key):

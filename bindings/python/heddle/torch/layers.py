@@ -4,19 +4,19 @@ from torch import nn
 
 from ..errors import invalid
 from ..matrix import FORMAT_VERSION
-from . import _plans, formats
+from . import _ops, _plans, formats
 
 
 def linear(x, packed, out_features, bias=None, act="none"):
     """y = act(x Wᵀ + bias) with a packed W (formats.pack) of x's type. x: [..., in_features], any strides."""
-    return torch.ops.heddle.linear(x, packed, out_features, bias, None, None, act)
+    return _ops.linear(x, packed, out_features, bias, None, None, act)
 
 
 def scaled_linear(x, packed, scale_x, scale_w, out_features, bias=None, act="none", out_dtype=torch.bfloat16):
     """The same of fp8 (or int8) with scales as torch._scaled_mm has them by row: y[t, m] is scaled by
     scale_x[t] * scale_w[m]; scale_x: one for each token ([tokens] or [tokens, 1]), scale_w: one for each output
     feature ([m] or [1, m])."""
-    return torch.ops.heddle.linear(x, packed, out_features, bias, scale_x, scale_w, act, out_dtype)
+    return _ops.linear(x, packed, out_features, bias, scale_x, scale_w, act, out_dtype)
 
 
 def quantize_rows(w, dtype=torch.float8_e4m3fn):
@@ -123,10 +123,10 @@ class SparseLinear(nn.Module):
                               f"x.to({self.weight_dtype})")
             x = x.to(self.weight_dtype)
         if not self.scaled:
-            return torch.ops.heddle.linear(x, self.packed, self.out_features, self.bias, None, None, self.act)
+            return _ops.linear(x, self.packed, self.out_features, self.bias, None, None, self.act)
         q, scale = quantize_rows(x, self.weight_dtype)
-        return torch.ops.heddle.linear(q, self.packed, self.out_features, self.bias, scale.reshape(-1),
-                                       self.weight_scale, self.act, self.out_dtype)
+        return _ops.linear(q, self.packed, self.out_features, self.bias, scale.reshape(-1), self.weight_scale, self.act,
+                           self.out_dtype)
 
     def kernel_keys(self, max_tokens=None):
         """What its kernels are made for, one for each range of token counts; none when it is not on a CUDA device."""
