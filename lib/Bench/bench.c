@@ -29,6 +29,8 @@ typedef struct bench {
   hd_buffer peers_workspace;
   const hd_bench_prepared *prepared;
   hd_whole whole;
+  hd_predecessor predecessor;
+  hd_behind *behind; /* owned; HD_N_TRIGGERS of each kernel */
 } bench;
 
 static hd_bench_case case_of(const bench *x) {
@@ -77,6 +79,18 @@ static heddle_status make_operands(heddle_context *ctx, bench *x) {
   HD_TRY(hd_rotation_create(ctx, x->device, NULL, x->d_bytes, x->n_sets, &x->d_sets));
   HD_TRY(make_peers_d(ctx, x, &product));
   return hd_buffer_create(ctx, x->device, WORKSPACE_BYTES, 0, &x->peers_workspace);
+}
+
+/* What the kernels run behind, where that was asked for. */
+static heddle_status make_predecessor(heddle_context *ctx, bench *x) {
+  const hd_bench_host *h = x->prepared->host;
+  size_t n = (size_t)x->prepared->n_kernels * HD_N_TRIGGERS;
+  x->behind = hd_try_zalloc(ctx, n * sizeof *x->behind, "the predecessors");
+  if (!x->behind)
+    return HEDDLE_NO_MEMORY;
+  if (!x->options->triggers)
+    return HEDDLE_OK;
+  return hd_predecessor_open(ctx, x->device, h->b, h->b_bytes, &x->predecessor);
 }
 
 /* ---- Heddle's kernels ---- */
@@ -147,10 +161,13 @@ static void compare(const bench *x, bool row_major, hd_bench_row *row) {
   row->error = c.error;
 }
 
-/* Poison, one launch, D and its guards checked. */
+/* Poison, one launch, D and its guards checked. What a predecessor is to write is poisoned, too: a
+ * kernel that reads it too early is wrong. */
 static heddle_status check(heddle_context *ctx, const bench *x, const hd_contender *c,
                            hd_bench_row *row) {
   const hd_buffer *d = &x->d_sets.set[0];
+  if (row->trigger)
+    HD_TRY(hd_buffer_fill(ctx, x->device, &x->b_sets.set[0], HD_POISON_BYTE));
   HD_TRY(hd_buffer_fill(ctx, x->device, d, HD_POISON_BYTE));
   HD_TRY(c->launch(ctx, c->user, 0, x->device->stream));
   HD_TRY(hd_device_sync(ctx, x->device));
@@ -171,6 +188,7 @@ typedef struct entry {
   hd_bench_row row;
   hd_bench_kernel *kernel; /* NULL: a peer's */
   bool alone;              /* one that counts: not a peer's default, nor what only reads */
+  double quick;            /* seconds a launch; infinite: it is wrong */
 } entry;
 
 typedef struct entries {
@@ -178,23 +196,28 @@ typedef struct entries {
   int32_t n, cap;
 } entries;
 
-static heddle_status check_result(heddle_context *ctx, bench *x, hd_bench_kernel *k, entries *out) {
+static heddle_status check_result(heddle_context *ctx, bench *x, int32_t index,
+                                  hd_trigger trigger, entries *out) {
+  hd_bench_kernel *k = &x->prepared->kernel[index];
+  hd_behind *behind = &x->behind[index * HD_N_TRIGGERS + (int32_t)trigger];
   entry e = {.contender = {.name = "heddle",
-                           .launch = hd_rotated_launch,
-                           .user = &k->loaded,
+                           .launch = trigger ? hd_behind_launch : hd_rotated_launch,
+                           .user = trigger ? (void *)behind : &k->loaded,
                            .stored = k->row_major ? HD_STORED_ROW_MAJOR : HD_STORED_COL_MAJOR},
              .kernel = k,
              .alone = true};
   snprintf(e.row.name, sizeof e.row.name, "heddle %s %s", k->row_major ? "row" : "col",
            k->way->dynamic ? "dynamic" : heddle_compiled_schedule(k->compiled));
+  *behind = (hd_behind){&x->predecessor, trigger, &x->b_sets, &k->loaded};
   e.row.dynamic = k->way->dynamic;
   e.row.row_major = k->row_major;
   e.row.weights_ready = k->way->weights_ready;
+  e.row.trigger = trigger;
   HD_TRY(check(ctx, x, &e.contender, &e.row));
-  k->quick = INFINITY;
+  e.quick = INFINITY;
   if (e.row.ok) {
-    HD_TRY(hd_measure_quick(ctx, x->device, &e.contender, x->n_sets, 1e-3, &k->quick));
-    e.row.timing = (hd_timing){k->quick, k->quick, k->quick};
+    HD_TRY(hd_measure_quick(ctx, x->device, &e.contender, x->n_sets, 1e-3, &e.quick));
+    e.row.timing = (hd_timing){e.quick, e.quick, e.quick};
     e.row.n_rounds = 1;
   }
   HD_PUSH(out->list, out->n, out->cap, e);
@@ -202,8 +225,23 @@ static heddle_status check_result(heddle_context *ctx, bench *x, hd_bench_kernel
 }
 
 static int quickest(const void *a, const void *b) {
-  double x = ((const entry *)a)->kernel->quick, y = ((const entry *)b)->kernel->quick;
+  double x = ((const entry *)a)->quick, y = ((const entry *)b)->quick;
   return (x > y) - (x < y);
+}
+
+/* Of one kernel: alone, or behind each predecessor that was asked for. */
+static heddle_status enter_kernel(heddle_context *ctx, bench *x, int32_t index, entries *out) {
+  uint32_t triggers = x->options->triggers ? x->options->triggers : 1u << HD_TRIGGER_NONE;
+  for (hd_trigger t = HD_TRIGGER_NONE; t < HD_N_TRIGGERS; t++)
+    if (triggers >> t & 1)
+      HD_TRY(check_result(ctx, x, index, t, out));
+  return HEDDLE_OK;
+}
+
+static bool is_alike(const bench *x, const entry *a, const entry *b) {
+  bool each = x->options->order == HD_BENCH_EACH;
+  return a->kernel->way == b->kernel->way && a->row.trigger == b->row.trigger &&
+         (!each || a->kernel->row_major == b->kernel->row_major);
 }
 
 /* All of ours, the finalists first: of each way the faster order of D alone, unless each was asked
@@ -211,18 +249,16 @@ static int quickest(const void *a, const void *b) {
 static heddle_status enter_ours(heddle_context *ctx, bench *x, entries *out, int32_t *n_final) {
   for (int32_t i = 0; i < x->prepared->n_kernels; i++)
     if (x->prepared->kernel[i].loaded.kernel)
-      HD_TRY(check_result(ctx, x, &x->prepared->kernel[i], out));
+      HD_TRY(enter_kernel(ctx, x, i, out));
   qsort(out->list, (size_t)out->n, sizeof *out->list, quickest);
-  bool each = x->options->order == HD_BENCH_EACH;
-  int32_t most = !x->options->sweep && !x->options->sample ? x->prepared->n_ways * (each ? 2 : 1)
+  int32_t most = !x->options->sweep && !x->options->sample ? out->n
                  : x->options->n_finalists ? x->options->n_finalists
                                            : DEFAULT_FINALISTS;
   *n_final = 0;
   for (int32_t i = 0; i < out->n && *n_final < most; i++) {
     bool again = !out->list[i].row.ok;
     for (int32_t j = 0; j < *n_final; j++)
-      again |= out->list[j].kernel->way == out->list[i].kernel->way &&
-               (!each || out->list[j].kernel->row_major == out->list[i].kernel->row_major);
+      again |= is_alike(x, &out->list[j], &out->list[i]);
     if (again)
       continue;
     entry e = out->list[i];
@@ -387,6 +423,8 @@ static void clean(bench *x) {
   hd_epilogue_buffers_free(x->device, &x->epilogue);
   hd_buffer_free(x->device, &x->peers_workspace);
   hd_whole_free(&x->whole);
+  hd_predecessor_close(&x->predecessor);
+  hd_free(x->behind);
   hd_free(x->d);
 }
 
@@ -396,6 +434,8 @@ heddle_status hd_bench_measure(heddle_context *ctx, const hd_device *device,
   bench x = {.device = device, .p = problem, .options = options, .prepared = prepared};
   hd_bench_result r = {0};
   heddle_status status = make_operands(ctx, &x);
+  if (status == HEDDLE_OK)
+    status = make_predecessor(ctx, &x);
   if (status == HEDDLE_OK)
     status = load_kernels(ctx, &x);
   if (status == HEDDLE_OK)

@@ -3,6 +3,7 @@
 #define HD_BENCH_H
 
 #include "Bench/peers.h"
+#include "Bench/predecessor.h"
 #include "Choice/tuned.h"
 #include "Tune/bench_operands.h"
 #include "heddle/compile.h"
@@ -48,6 +49,8 @@ typedef struct hd_bench_options {
   int32_t n_jobs;           /* threads that compile and make operands; 0: 1 */
   hd_bench_order order;     /* of D */
   hd_bench_promise promise; /* of Heddle's launches; the peers have none */
+  uint32_t triggers; /* bits of hd_trigger: each of Heddle's kernels behind each of these
+                      * predecessors instead of behind itself; 0: so it is */
   hd_peer *peer[HD_BENCH_PEERS];
   int32_t n_peers;
   bool alone; /* burst and sustained too, from n = 1024 on: of Heddle's and the best of each peer */
@@ -61,6 +64,7 @@ typedef struct hd_bench_options {
 typedef struct hd_bench_row {
   char name[352]; /* "heddle row family=wgmma …", "cublas col #3" */
   bool weights_ready, dynamic, row_major;
+  hd_trigger trigger; /* of the predecessor, whose time the figures include; NONE: none */
   hd_timing timing;
   int32_t n_rounds; /* of the final; 1: a quick look alone; 0: not timed, because wrong */
   double round[HD_MOST_ROUNDS]; /* seconds in each of the final; 0: it was not needed */

@@ -11,7 +11,6 @@ typedef struct hd_bench_kernel {
   heddle_compiled *compiled;
   hd_rotated_kernel loaded; /* without a kernel: it could not be had, and `said` tells why */
   heddle_context *said;
-  double quick; /* seconds a launch */
 } hd_bench_kernel;
 
 /* Every way in the wanted orders of D, compiled by options->n_jobs threads. */

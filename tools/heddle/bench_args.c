@@ -48,7 +48,7 @@ static int check_epilogue(const bench_args *a) {
 static int check_groups(const bench_args *a) {
   hd_product p = hd_bench_product(&a->problem);
   bool file = a->csv || a->resume, drawn = a->random || a->sweep || a->sample;
-  bool other = drawn || file || a->dynamic || a->beside || a->promise ||
+  bool other = drawn || file || a->dynamic || a->beside || a->promise || a->predecessor ||
                !hd_product_is_plain(&p) || p.g;
   if (!a->groups && (a->routing || a->index_schedules.n || a->plain_schedules.n))
     return cli_usage_error("bench.groups", "got --routing, --index-schedule or --plain-schedule "
@@ -56,10 +56,79 @@ static int check_groups(const bench_args *a) {
   if (a->groups && other)
     return cli_usage_error("bench.groups",
                            "got --groups with an epilogue, a batch, --random, --sweep, --sample, "
-                           "--dynamic, --beside, --weights-ready or a file; legal: with sizes or "
-                           "--grid, --routing and schedules");
+                           "--dynamic, --beside, --predecessor, --weights-ready or a file; "
+                           "legal: with sizes or --grid, --routing and schedules");
   return CLI_GO;
 }
+
+/* ---- predecessors ---- */
+
+static bool is_word(const char *at, size_t n, const char *word) {
+  return strlen(word) == n && strncmp(at, word, n) == 0;
+}
+
+static uint32_t bits_of(const char *word, size_t n) {
+  uint32_t all = 0;
+  for (hd_trigger t = HD_TRIGGER_EARLY; t < HD_N_TRIGGERS; t++) {
+    if (is_word(word, n, hd_trigger_name(t)))
+      return 1u << t;
+    all |= 1u << t;
+  }
+  return is_word(word, n, "all") ? all : 0;
+}
+
+static int read_triggers(const bench_args *a, uint32_t *triggers) {
+  *triggers = 0;
+  for (const char *at = a->predecessor; at; at += *at == ',') {
+    size_t n = strcspn(at, ",");
+    uint32_t bits = bits_of(at, n);
+    if (!bits)
+      return cli_usage_error("bench.predecessor",
+                             "got --predecessor %.40s; legal: of early, late, never, with commas "
+                             "between; all; nearest: all",
+                             a->predecessor);
+    *triggers |= bits;
+    at += n;
+    if (!*at)
+      break;
+  }
+  bool table = a->dynamic || a->beside || a->sweep || a->sample || a->problem.g;
+  if (*triggers && table)
+    return cli_usage_error("bench.predecessor",
+                           "got --predecessor with --dynamic, --beside, --sweep, --sample or -g; "
+                           "legal: cases, a grid or --random");
+  return CLI_GO;
+}
+
+/* ---- slices ---- */
+
+static bool read_slice(const char *text, int *index, int *n) {
+  int end = 0;
+  return sscanf(text, "%d/%d%n", index, n, &end) == 2 && !text[end] && *n >= 1 && *index >= 1 &&
+         *index <= *n;
+}
+
+static int check_slice(const bench_args *a) {
+  int index, n;
+  if (!a->slice || ((a->grid || a->random) && read_slice(a->slice, &index, &n)))
+    return CLI_GO;
+  return cli_usage_error("bench.slice",
+                         "got --slice %.40s%s; legal: I/N, I from 1 to N, of --grid or --random; "
+                         "nearest: 1/2",
+                         a->slice, a->grid || a->random ? "" : " of one case");
+}
+
+void bench_take_slice(const bench_args *a, bench_grid *grid) {
+  int index, n;
+  int32_t taken = 0;
+  if (!a->slice || !read_slice(a->slice, &index, &n))
+    return;
+  for (int32_t i = index - 1; i < grid->n; i += n)
+    grid->list[taken++] = grid->list[i];
+  grid->n = taken;
+}
+
+/* ---- all ---- */
 
 /* Checked before a device is looked for: a wrong use is one on every machine. */
 int bench_check_args(const bench_args *a, hd_bench_options *options, bench_format *format) {
@@ -92,10 +161,15 @@ int bench_check_args(const bench_args *a, hd_bench_options *options, bench_forma
   code = check_groups(a);
   if (code == CLI_GO)
     code = check_epilogue(a);
+  if (code == CLI_GO)
+    code = read_triggers(a, &options->triggers);
+  if (code == CLI_GO)
+    code = check_slice(a);
   if (code != CLI_GO)
     return code;
   bool table = a->dynamic || a->beside; /* of its own */
-  const char *promise = a->promise ? a->promise : many && !table ? "both" : "no";
+  bool both = (many && !table) || options->triggers;
+  const char *promise = a->promise ? a->promise : both ? "both" : "no";
   if (bench_peers_check(a->peers) != CLI_GO || promise_read(promise, &options->promise) != CLI_GO)
     return 2;
   if (a->csv && strcmp(a->csv, "-") == 0)
@@ -106,7 +180,7 @@ int bench_check_args(const bench_args *a, hd_bench_options *options, bench_forma
     return cli_usage_error("bench.alone", "got --alone and --no-alone; legal: one of them");
   for (size_t i = 0; i < HD_COUNT(bench_orders); i++)
     if (strcmp(a->order, bench_orders[i]) == 0) {
-      bool compared = a->dynamic && i == HD_BENCH_BOTH; /* each with its own */
+      bool compared = (a->dynamic || options->triggers) && i == HD_BENCH_BOTH; /* with its own */
       options->order = compared ? HD_BENCH_EACH : (hd_bench_order)i;
       return CLI_GO;
     }

@@ -3,6 +3,7 @@
 #define HD_BENCH_ARGS_H
 
 #include "Bench/bench.h"
+#include "bench_grid.h"
 #include "bench_print.h"
 #include "cli.h"
 #include "tuned_file.h"
@@ -11,7 +12,7 @@ typedef struct bench_args {
   hd_bench_problem problem;
   const char *grid, *only, *peers, *format, *ptxas, *cache, *cublas, *cusparselt, *order, *sweep;
   const char *target, *db, *promise, *csv, *cutlass;
-  const char *act, *bias, *scale_a, *scale_b;
+  const char *act, *bias, *scale_a, *scale_b, *predecessor, *slice;
   const char *groups, *routing; /* lists; groups NULL: none */
   service_args service;
   cli_texts schedules, index_schedules, plain_schedules;
@@ -23,8 +24,11 @@ typedef struct bench_args {
 extern const char *const bench_orders[4]; /* ORDER hd_bench_order */
 
 /* CLI_GO, or the exit code of a wrong use, which has been reported. The first reads the epilogue's
- * words into args->problem; the second sets promise and order of the options. */
+ * words into args->problem; the second sets promise, order and predecessors of the options. */
 int bench_read_epilogue(bench_args *args);
 int bench_check_args(const bench_args *args, hd_bench_options *options, bench_format *format);
+
+/* Of the grid the cases of --slice I/N alone: the I-th of every N. */
+void bench_take_slice(const bench_args *args, bench_grid *grid);
 
 #endif

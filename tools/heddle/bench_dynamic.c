@@ -60,14 +60,12 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The median of the rounds' ratios. The clock may fall in the middle of the rounds, when the power
- * cap comes to bear: a round's figures share a clock, the medians of two contenders may not. */
-static double ratio_in_rounds(const hd_bench_row *fixed, const hd_bench_row *dynamic) {
+double bench_ratio_in_rounds(const hd_bench_row *numerator, const hd_bench_row *denominator) {
   double ratio[HD_MOST_ROUNDS];
   size_t n = 0;
-  for (int32_t i = 0; i < fixed->n_rounds; i++)
-    if (fixed->round[i] > 0 && dynamic->round[i] > 0)
-      ratio[n++] = fixed->round[i] / dynamic->round[i];
+  for (int32_t i = 0; i < numerator->n_rounds; i++)
+    if (numerator->round[i] > 0 && denominator->round[i] > 0)
+      ratio[n++] = numerator->round[i] / denominator->round[i];
   qsort(ratio, n, sizeof *ratio, ascending);
   return n % 2 ? ratio[n / 2] : (ratio[n / 2 - 1] + ratio[n / 2]) / 2;
 }
@@ -80,7 +78,7 @@ void bench_dynamic_add(bench_dynamic *sum, const hd_bench_problem *p,
     const hd_bench_row *dynamic = find(result, true, ready, row_major);
     if (!fixed || !dynamic)
       continue;
-    double ratio = ratio_in_rounds(fixed, dynamic);
+    double ratio = bench_ratio_in_rounds(fixed, dynamic);
     printf("%-5s %6lld %6lld %6lld %-5s %10.2f %10.2f %7.3f%s\n",
            heddle_elem_get(p->elem)->name, (long long)p->m, (long long)p->k, (long long)p->n,
            row_major ? "row" : "col", fixed->timing.median * 1e6, dynamic->timing.median * 1e6,

@@ -15,6 +15,10 @@ typedef struct bench_dynamic {
 /* The grid's products at each of the sizes of N that are looked at, in place of its own. */
 void bench_dynamic_sizes(bench_grid *grid);
 
+/* The median of the rounds' ratios. The clock may fall in the middle of the rounds, when the power
+ * cap comes to bear: a round's figures share a clock, the medians of two contenders may not. */
+double bench_ratio_in_rounds(const hd_bench_row *numerator, const hd_bench_row *denominator);
+
 void bench_dynamic_head(void);
 /* A line for each promise and order of the case; wrong results do not count. */
 void bench_dynamic_add(bench_dynamic *sum, const hd_bench_problem *problem,

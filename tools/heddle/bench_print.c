@@ -39,14 +39,18 @@ static void add_epilogue(hd_strbuf *s, const hd_bench_problem *p) {
     hd_strbuf_printf(s, " --scale-b %s", e->scale_b == 'v' ? "vector" : "one");
 }
 
-char *bench_command(const hd_bench_problem *p, uint64_t seed, const char *name,
-                    bool weights_ready) {
+char *bench_command(const hd_bench_problem *p, uint64_t seed, const char *name, bool weights_ready,
+                    hd_trigger trigger) {
   hd_strbuf s = {0};
   hd_strbuf_printf(&s, "heddle bench --type %s --d-type %s -m %lld -n %lld -k %lld --seed %llu%s",
                    elem_name(p->elem), elem_name(p->d_elem), (long long)p->m, (long long)p->n,
                    (long long)p->k, (unsigned long long)seed,
-                   weights_ready ? " --weights-ready yes" : "");
+                   weights_ready ? " --weights-ready yes"
+                   : trigger     ? " --weights-ready no"
+                                 : "");
   add_epilogue(&s, p);
+  if (trigger)
+    hd_strbuf_printf(&s, " --predecessor %s", hd_trigger_name(trigger));
   char who[16] = "", order[8] = "";
   int at = 0;
   sscanf(name, "%15s %7s %n", who, order, &at);
@@ -142,6 +146,11 @@ static const char *promise_of(const hd_bench_row *r) {
   return r->weights_ready ? "weights_ready" : "";
 }
 
+/* "": none. */
+static const char *predecessor_of(const hd_bench_row *r) {
+  return r->trigger ? hd_trigger_name(r->trigger) : "";
+}
+
 static void print_table_row(const bench_printer *printer, const hd_bench_problem *p,
                             const hd_bench_row *r, const bests *b) {
   printf("%-5s %6lld %6lld %6lld  %9.2f %9.2f %9.2f %8.1f", elem_name(p->elem), (long long)p->m,
@@ -168,7 +177,7 @@ static void add_quoted(hd_strbuf *out, const char *text) {
 
 const char bench_csv_head[] =
     "type,m,k,n,us,us_min,us_max,tflops,burst_tflops,sustained_tflops,watts,sm_mhz,error,verdict,"
-    "contender,d_type,rounds,promise,checked,command\n";
+    "contender,d_type,rounds,promise,predecessor,checked,command\n";
 
 static void add_csv_row(hd_strbuf *out, const hd_bench_problem *p, const hd_bench_row *r,
                         const char *command) {
@@ -179,8 +188,8 @@ static void add_csv_row(hd_strbuf *out, const hd_bench_problem *p, const hd_benc
                    tflops(p, r->alone.sustained), r->alone.power_w, r->alone.sm_mhz,
                    r->error, r->ok ? "ok" : "WRONG");
   add_quoted(out, r->name);
-  hd_strbuf_printf(out, ",%s,%d,%s,%s,", elem_name(p->d_elem), r->n_rounds, promise_of(r),
-                   checked_of(r));
+  hd_strbuf_printf(out, ",%s,%d,%s,%s,%s,", elem_name(p->d_elem), r->n_rounds, promise_of(r),
+                   predecessor_of(r), checked_of(r));
   add_quoted(out, command);
   hd_strbuf_add(out, "\n");
 }
@@ -189,7 +198,7 @@ void bench_csv_case(hd_strbuf *out, uint64_t seed, const hd_bench_problem *p,
                     const hd_bench_result *result) {
   for (int32_t i = 0; i < result->n_rows; i++) {
     const hd_bench_row *r = &result->row[i];
-    char *command = bench_command(p, seed, r->name, r->weights_ready);
+    char *command = bench_command(p, seed, r->name, r->weights_ready, r->trigger);
     add_csv_row(out, p, r, command);
     hd_free(command);
   }
@@ -199,7 +208,7 @@ static void print_json_row(const hd_bench_problem *p, const hd_bench_row *r, con
                            bool first) {
   json_t *row = json_pack(
       "{s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:f, s:b, s:s, s:i, s:s, "
-      "s:s, s:s}",
+      "s:s, s:s, s:s}",
       "type", elem_name(p->elem), "d_type", elem_name(p->d_elem), "m", (json_int_t)p->m, "k",
       (json_int_t)p->k, "n", (json_int_t)p->n, "us", r->timing.median * 1e6, "us_min",
       r->timing.min * 1e6, "us_max", r->timing.max * 1e6, "tflops",
@@ -207,7 +216,7 @@ static void print_json_row(const hd_bench_problem *p, const hd_bench_row *r, con
       "sustained_tflops", tflops(p, r->alone.sustained), "watts", r->alone.power_w, "sm_mhz",
       (int)r->alone.sm_mhz, "error", r->error, "ok", r->ok, "contender", r->name, "rounds",
       (int)r->n_rounds, "promise", promise_of(r),
-      "checked", checked_of(r), "command", command);
+      "predecessor", predecessor_of(r), "checked", checked_of(r), "command", command);
   char *text = json_dumps(row, JSON_REAL_PRECISION(6));
   printf("%s\n  %s", first ? "" : ",", text ? text : "null");
   hd_free(text);
@@ -226,7 +235,7 @@ static void print_json_case(bench_printer *printer, const hd_bench_problem *p,
                             const hd_bench_result *result) {
   for (int32_t i = 0; i < result->n_rows; i++) {
     const hd_bench_row *r = &result->row[i];
-    char *command = bench_command(p, printer->seed, r->name, r->weights_ready);
+    char *command = bench_command(p, printer->seed, r->name, r->weights_ready, r->trigger);
     print_json_row(p, r, command, printer->n_rows++ == 0);
     hd_free(command);
   }

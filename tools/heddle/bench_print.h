@@ -32,6 +32,6 @@ void bench_print_tail(const bench_printer *printer);
 
 /* The command that measures one contender again; owned: free(). name as in hd_bench_row. */
 char *bench_command(const hd_bench_problem *problem, uint64_t seed, const char *name,
-                    bool weights_ready);
+                    bool weights_ready, hd_trigger trigger);
 
 #endif

@@ -19,11 +19,10 @@
 #include "bench_log.h"
 #include "bench_peers.h"
 #include "bench_print.h"
-#include "cli.h"
-#include "commands.h"
+#include "bench_ready.h"
 #include "compile_input.h"
+#include "commands.h"
 #include "promise.h"
-#include "tuned_file.h"
 
 static const char about[] =
     "Times D[M,N] = A[M,K] (2:4 sparse) x B[K,N], B stored N x K, D in the faster order,\n"
@@ -52,6 +51,11 @@ static const char about[] =
     "of the rounds do where all lie within 0.5 %; with --cache the kernels of the cases ahead are\n"
     "compiled meanwhile.\n"
     "\n"
+    "With --predecessor a small kernel that writes B runs ahead of each launch, in its graph. It\n"
+    "lets the product start at once (early), when B is written (late), or by its end (never); the\n"
+    "times are of both kernels. The table has the ratio of the plain product's time to that under\n"
+    "weights_ready; the peers are left out.\n"
+    "\n"
     "An epilogue (--act, --bias, -c, --scale-a, --scale-b) and a batch (-g) are measured as they\n"
     "are; the peers know no epilogue, and take a batch. With --beside stands Heddle's own\n"
     "product without either, of a batch one of as many rows, and the ratio of the times.\n"
@@ -73,6 +77,8 @@ static const char examples[] =
     "heddle bench -m 8192 -k 8192 -n 256 --sweep \"cluster=2 a=desc\" --peers none --order row\n"
     "heddle bench --random 200 --seed 7 --peers all --no-tuned\n"
     "heddle bench --random 400 --sample 20 --peers none --seconds 400 -o sweep.csv\n"
+    "heddle bench --random 200 --seed 7 --no-tuned --slice 1/2 -o one.csv --resume\n"
+    "heddle bench -m 8192 -k 8192 -n 16 --predecessor all\n"
     "heddle bench --grid docs/bench/llama.grid --dynamic --order col --cache /tmp/kernels\n"
     "heddle bench --grid docs/bench/unseen.grid --dynamic --predict\n"
     "heddle bench -m 4096 -k 4096 -n 256 --act gelu --bias m --peers none\n"
@@ -89,9 +95,11 @@ typedef struct bench_tool {
   bench_log log;     /* of a summary (a line a case, and the goals), or with -o */
   hd_device *device; /* NULL: the cases are listed, not measured */
   bench_dynamic dynamic;
+  bench_ready ready;
   bench_beside beside;
   bench_ahead ahead;
   bool many; /* a grid, or random cases */
+  bool tells_ready; /* a table of plain and ready times, behind predecessors */
   int n_wrong;
   double began, work_done; /* when, and what was measured since: case_work */
 } bench_tool;
@@ -101,13 +109,19 @@ static heddle_status list_case(heddle_context *ctx, const bench_tool *t,
   hd_bench_way *way;
   int32_t n;
   HD_TRY(hd_bench_ways(ctx, p, &t->options, t->args->target, &way, &n));
+  uint32_t triggers = t->options.triggers ? t->options.triggers : 1u << HD_TRIGGER_NONE;
   for (int32_t i = 0; i < n; i++) {
     char name[256];
     snprintf(name, sizeof name, "heddle %s %s", bench_orders[t->options.order],
              way[i].dynamic ? "dynamic" : way[i].schedule);
-    char *command = bench_command(p, t->options.seed, name, way[i].weights_ready);
-    printf("%s\n", command);
-    hd_free(command);
+    for (hd_trigger trigger = HD_TRIGGER_NONE; trigger < HD_N_TRIGGERS; trigger++) {
+      if (!(triggers >> trigger & 1))
+        continue;
+      char *command =
+          bench_command(p, t->options.seed, name, way[i].weights_ready, trigger);
+      printf("%s\n", command);
+      hd_free(command);
+    }
   }
   hd_bench_ways_free(way, n);
   return HEDDLE_OK;
@@ -146,7 +160,7 @@ static void tell_wrong(heddle_context *ctx, const bench_tool *t, const hd_bench_
     const hd_bench_row *r = &result->row[i];
     if (r->ok)
       continue;
-    char *command = bench_command(p, t->options.seed, r->name, r->weights_ready);
+    char *command = bench_command(p, t->options.seed, r->name, r->weights_ready, r->trigger);
     hd_note(ctx, HD_NOWHERE, "bench.verify", "wrong, error %.3g of %.3g: %s", r->error, r->bound,
             command);
     hd_free(command);
@@ -200,6 +214,8 @@ static heddle_status measure_case(heddle_context *ctx, bench_tool *t, int32_t in
     status = bench_log_add(ctx, &t->log, t->options.seed, p, &result);
   if (t->options.dynamic)
     bench_dynamic_add(&t->dynamic, p, &result);
+  else if (t->tells_ready)
+    bench_ready_add(&t->ready, p, &result);
   else if (!t->printer.summary)
     bench_print_case(&t->printer, p, &result);
   for (int32_t i = 0; i < result.n_rows; i++)
@@ -210,17 +226,18 @@ static heddle_status measure_case(heddle_context *ctx, bench_tool *t, int32_t in
   return status;
 }
 
-/* Measured, unless the log has it. */
+/* Measured, unless the log has it. Of rows behind a predecessor the report makes no cell. */
 static heddle_status run_case(heddle_context *ctx, bench_tool *t, int32_t index) {
   const hd_bench_problem *p = &t->grid.list[index];
   const report_cell *cell = NULL;
+  bool has = bench_log_has(&t->log, p);
   HD_TRY(bench_log_find(ctx, &t->log, p, &cell));
-  if (cell && !t->printer.summary)
+  if (has && !t->printer.summary)
     hd_note(ctx, HD_NOWHERE, "bench.resume", "%s has the case already", t->log.path);
-  heddle_status status = cell ? HEDDLE_OK : measure_case(ctx, t, index);
+  heddle_status status = has ? HEDDLE_OK : measure_case(ctx, t, index);
   clear_progress();
   HD_TRY(status);
-  if (!cell)
+  if (!has)
     HD_TRY(bench_log_find(ctx, &t->log, p, &cell));
   if (t->printer.summary && cell)
     report_print_case(cell);
@@ -294,11 +311,14 @@ static heddle_status run_tool(heddle_context *ctx, bench_tool *t) {
   const bench_args *a = t->args;
   const char *const paths[] = {a->cublas, a->cusparselt};
   HD_TRY(bench_log_open(ctx, a->resume, &t->log));
-  bench_peers_open(ctx, t->device, a->peers, paths, &t->options);
+  if (!t->options.triggers)
+    bench_peers_open(ctx, t->device, a->peers, paths, &t->options);
   cli_print_diagnostics(ctx);
   bench_print_head(&t->printer, &t->device->info, t->options.nvml);
   if (t->options.dynamic)
     bench_dynamic_head();
+  if (t->tells_ready)
+    bench_ready_head();
   if (a->beside)
     bench_beside_head();
   if (t->printer.summary)
@@ -306,11 +326,13 @@ static heddle_status run_tool(heddle_context *ctx, bench_tool *t) {
   heddle_status status = run_compiling_ahead(ctx, t);
   if (t->options.dynamic)
     bench_dynamic_tail(&t->dynamic);
+  if (t->tells_ready)
+    bench_ready_tail(&t->ready);
   if (a->beside)
     bench_beside_tail(&t->beside);
   bench_print_tail(&t->printer);
   if (t->printer.summary) {
-    report_print_goals(&t->log.report);
+    report_print_goals(&t->log.report, a->random != 0);
     t->n_wrong = t->log.report.n_wrong;
   }
   return status;
@@ -364,11 +386,12 @@ static void set_options(const bench_args *a, bench_tool *t) {
   t->options.sustained_seconds = (double)a->sustained / 1e3;
   t->options.dynamic = a->dynamic;
   t->options.enough = a->dynamic ? DYNAMIC_ENOUGH : 0;
-  t->printer.dynamic = a->dynamic || a->beside;
-  t->options.alone &= !a->sample && !a->dynamic;
+  t->tells_ready = t->options.triggers && t->printer.format == BENCH_TABLE;
+  t->printer.dynamic = a->dynamic || a->beside || t->tells_ready;
+  t->options.alone &= !a->sample && !a->dynamic && !t->options.triggers;
   t->printer.alone = t->options.alone && (t->many || hd_measure_is_large(a->problem.n));
   t->log.path = a->csv;
-  t->printer.summary = t->many && t->printer.format == BENCH_TABLE && !a->dynamic && !a->beside;
+  t->printer.summary = t->many && t->printer.format == BENCH_TABLE && !t->printer.dynamic;
   t->options.seed = t->printer.seed = (uint64_t)a->seed;
 }
 
@@ -406,6 +429,7 @@ static heddle_status run(heddle_context *ctx, bench_tool *t) {
   }
   if (a->dynamic && (a->grid || a->random))
     bench_dynamic_sizes(&t->grid);
+  bench_take_slice(a, &t->grid);
   if (a->groups && a->list)
     return run_groups(ctx, t);
   if (!a->no_tuned && !a->groups)
@@ -451,6 +475,7 @@ int cmd_bench(int argc, char **argv) {
       {"plain-schedule", CLI_MORE, &a.plain_schedules, "S", "of the plain product beside groups"},
       {"grid", CLI_TEXT, &a.grid, "FILE", "cases from a file instead"},
       {"random", CLI_INT, &a.random, "N", "N problems drawn by --seed instead"},
+      {"slice", CLI_TEXT, &a.slice, "I/N", "of the cases the I-th of every N: a process a GPU"},
       {"seconds", CLI_INT, &a.seconds, "S", "begin no case later than that"},
       {"only", CLI_TEXT, &a.only, "TYPE", "of the grid the cases of one type"},
       {"peers", CLI_TEXT, &a.peers, "LIST",
@@ -472,6 +497,8 @@ int cmd_bench(int argc, char **argv) {
        "of D: both (the faster counts), row, col, each (both are shown)"},
       {"weights-ready", CLI_TEXT, &a.promise, "W",
        "Heddle's " PROMISE_ABOUT " (no; of a grid both)"},
+      {"predecessor", CLI_TEXT, &a.predecessor, "LIST",
+       "each launch behind a kernel that writes B: early, late, never, all (none)"},
       {"alone", CLI_FLAG, &a.alone, NULL, "burst and sustained rates from N = 1024 on (so it is)"},
       {"sustained", CLI_INT, &a.sustained, "MS", "of each sustained rate, milliseconds (1000)"},
       {"no-alone", CLI_FLAG, &a.no_alone, NULL, "interleaved times alone"},

@@ -12,15 +12,18 @@ static const char about[] =
 
 static const char examples[] =
     "heddle report docs/bench/h200.csv --cutlass docs/bench/cutlass.csv -o docs/bench\n"
-    "heddle report bf16.csv s8.csv --goals\n";
+    "heddle report bf16.csv s8.csv --goals\n"
+    "heddle report one.csv two.csv --goals --untuned\n";
 
 int cmd_report(int argc, char **argv) {
   const char *paths[CLI_MAX_ARGS], *cutlass = NULL, *folder = NULL;
-  bool goals = false;
+  bool goals = false, untuned = false;
   const cli_option options[] = {
       {"cutlass", CLI_TEXT, &cutlass, "CSV",
        "type,m,k,n,cublas,cusparselt,cutlass: its times, in us"},
       {"goals", CLI_FLAG, &goals, NULL, "the goals alone"},
+      {"untuned", CLI_FLAG, &untuned, NULL,
+       "the goals are those of problems that nobody tuned (bench --random)"},
       {"o", CLI_TEXT, &folder, "DIR", "draw roofline.svg and speedup.svg there"},
       {NULL, CLI_FLAG, NULL, NULL, NULL}};
   const cli_command command = {
@@ -41,7 +44,7 @@ int cmd_report(int argc, char **argv) {
       report_print_case(&r.cell[i]);
   }
   if (status == HEDDLE_OK)
-    report_print_goals(&r);
+    report_print_goals(&r, untuned);
   if (status == HEDDLE_OK && folder)
     status = report_plot(ctx, &r, folder);
   report_free(&r);

@@ -57,6 +57,8 @@ bool report_is_sustained(const report_cell *cell);
 /* Peer over Heddle, by the figure that binds; 0: none. The second: of Heddle without a promise. */
 double report_gain(const report_cell *cell);
 double report_plain_gain(const report_cell *cell);
+/* Dense cuBLAS over Heddle, likewise; 0: not measured. */
+double report_dense_gain(const report_cell *cell);
 /* Of a time in microseconds, 2 m n k counted; 0 of none. */
 double report_tflops(const report_cell *cell, double us);
 /* Bytes of packed A; and of all that the product must read and write. */
@@ -67,7 +69,8 @@ double report_all_bytes(const report_cell *cell);
  * may come as it is measured; then each type and band against its goal. */
 void report_print_head(void);
 void report_print_case(const report_cell *cell);
-void report_print_goals(const report *r);
+/* untuned: against the goals of problems that nobody tuned, and dense cuBLAS by itself. */
+void report_print_goals(const report *r, bool untuned);
 /* roofline.svg and speedup.svg in a folder, which is made. */
 heddle_status report_plot(heddle_context *ctx, const report *r, const char *folder);
 

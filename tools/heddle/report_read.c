@@ -70,6 +70,9 @@ heddle_status report_add_row(heddle_context *ctx, const csv_row *row, report *r)
   int who = 0;
   double us, sustained;
   report_cell *cell;
+  const char *predecessor = csv_get(row, "predecessor");
+  if (predecessor && *predecessor) /* its time is in the row's */
+    return HEDDLE_OK;
   HD_TRY(find_cell(ctx, row, true, r, &cell));
   HD_TRY(find_who(ctx, row, &who));
   HD_TRY(csv_number(ctx, row, "us", &us));
@@ -193,6 +196,12 @@ static double gain_of(const report_cell *c, const report_figure *ours) {
 
 double report_gain(const report_cell *c) { return gain_of(c, &c->of[REPORT_HEDDLE]); }
 double report_plain_gain(const report_cell *c) { return gain_of(c, &c->plain); }
+
+double report_dense_gain(const report_cell *c) {
+  bool sustained = report_is_sustained(c) && c->of[REPORT_CUBLAS].sustained_us > 0;
+  double ours = figure(&c->of[REPORT_HEDDLE], sustained);
+  return ours > 0 ? figure(&c->of[REPORT_CUBLAS], sustained) / ours : 0;
+}
 
 double report_tflops(const report_cell *c, double us) {
   return us > 0 ? 2e-6 * (double)c->m * (double)c->n * (double)c->k / us : 0;

@@ -48,11 +48,14 @@ static heddle_status product_of(heddle_context *ctx, const csv_row *row, const c
 /* The right times of Heddle's schedules; other contenders' rows are passed over. */
 static heddle_status add_row(heddle_context *ctx, const csv_row *row, void *user) {
   const char *name = csv_get(row, "contender"), *verdict = csv_get(row, "verdict");
+  const char *predecessor = csv_get(row, "predecessor"); /* whose time is in the row's */
   char order[8] = "";
   int at = 0;
   double us;
   hd_product p;
-  if (!name || sscanf(name, "heddle %7s %n", order, &at) != 1 || !verdict || strcmp(verdict, "ok"))
+  bool right = verdict && strcmp(verdict, "ok") == 0;
+  if (!name || sscanf(name, "heddle %7s %n", order, &at) != 1 || !right ||
+      (predecessor && *predecessor))
     return HEDDLE_OK;
   HD_TRY(product_of(ctx, row, order, &p));
   HD_TRY(csv_number(ctx, row, "us", &us));
