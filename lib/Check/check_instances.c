@@ -362,7 +362,14 @@ static void run_problem(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool
     run_grid(k, s, at, (int32_t)units + 1, (int32_t)units, (int32_t)units);
 }
 
-/* A grid of n clusters: all of them when they are few, else the first and the last two. */
+/* Every CTA of the smallest grid: all of D is seen. */
+static void run_all(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool wanted) {
+  int32_t n = wanted && is_clean(k) ? (int32_t)fewest(k, s, count_units(k, s, at, true)) : 0;
+  if (n > 0)
+    run_grid(k, s, at, n, 0, n - 1);
+}
+
+/* A grid of n clusters: all when they are few, else the first and the last two. */
 static void run_neighbours(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t n) {
   enum { FEW = 8 };
   if (n < 1 || n >= INT32_MAX / k->program.cluster || !is_clean(k))
@@ -483,7 +490,7 @@ static void run_short(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t ta
 }
 
 /* A batch of a few products, and of more than the largest grid's ends show; then one whose operands
- * a launch shares. One product is what all other instances have, where the launch says how many. */
+ * a launch shares. Where the launch says how many, all other instances have one product. */
 static void run_batch(hd_ck_kernel *k, const shape *s, int64_t tall) {
   static const int64_t batches[] = {2, 33, 2};
   bool is_batch = s->is_batch && !s->groups;
@@ -498,22 +505,23 @@ static void run_batch(hd_ck_kernel *k, const shape *s, int64_t tall) {
 }
 
 /* Groups of no columns, of one, and of about as many as a tile has, in each order: one, a few, and
- * more than a CTA has tiles of; then offsets that are none. All columns in the first group is what
- * all other instances have. */
+ * more than a CTA has tiles of, with every CTA in one order; then offsets that are none. All other
+ * instances have all columns in the first group. */
 static void run_groups(hd_ck_kernel *k, const shape *s, int64_t tall) {
   static const int64_t counts[] = {1, 2, 33};
-  const hd_op *g = s->groups ? hd_group_table_g(s->groups)->op : NULL;
   int64_t unit = s->groups ? hd_op_int(s->groups, HD_ATTR_TILE_COLUMNS, 1) : 1;
-  for (size_t i = s->any_g ? 0 : 2; s->groups && i < HD_COUNT(counts); i++) {
-    int64_t most = hd_op_int(hd_group_table_buffer(s->groups)->op, HD_ATTR_BYTES, 0) /
-                   HD_GROUP_BYTES - 1;
-    int64_t n = s->any_g ? counts[i] < most ? counts[i] : most : hd_op_int(g, HD_ATTR_VALUE, 1);
+  const hd_op *table = s->groups ? hd_group_table_buffer(s->groups)->op : NULL;
+  for (size_t i = s->any_g ? 0 : 2; table && i < HD_COUNT(counts); i++) {
+    int64_t most = hd_op_int(table, HD_ATTR_BYTES, 0) / HD_GROUP_BYTES - 1;
+    int64_t n = hd_op_int(hd_group_table_g(s->groups)->op, HD_ATTR_VALUE, 1);
+    n = !s->any_g ? n : counts[i] < most ? counts[i] : most;
     for (int64_t routing = HD_CK_WILD; routing <= ROUTINGS && is_clean(k); routing++) {
       int64_t columns = routing > 0 ? hd_ck_group_columns(routing, n, unit) + 3 : unit + 9;
       hd_ck_instance at = sizes(s, n > 2 ? 1 : tall + 1, columns, s->k_block);
       at.g = s->any_g ? n : -1;
       at.routing = routing;
       run_problem(k, s, at, n < 3);
+      run_all(k, s, at, n > 2 && routing == 1);
     }
   }
 }

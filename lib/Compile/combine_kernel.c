@@ -25,25 +25,28 @@ static int32_t count_warps(const hd_problem *p) {
 
 int32_t hd_combine_kernel_columns(const hd_problem *p) { return MOST_WARPS / count_warps(p); }
 
+bool hd_combine_kernel_is_dependent(const hd_problem *p) { return p->target->sm >= 90; }
+
 static void print_kernel(hd_strbuf *out, const hd_problem *p) {
   const char *type = heddle_elem_get(p->d.elem)->name;
+  bool dependent = hd_combine_kernel_is_dependent(p);
   int32_t warps = count_warps(p), columns = hd_combine_kernel_columns(p);
   hd_strbuf_printf(
       out,
       "module version=1 level=role sync=placed\n"
-      "kernel {name = \"%s_combine\", target = \"%s\", threads = %d, persistent, dependent} {\n"
+      "kernel {name = \"%s_combine\", target = \"%s\", threads = %d, persistent%s} {\n"
       "  %%products: ptr<%s> = arg {arg = workspace, type = %s}\n"
       "  %%index: ptr<s32> = arg {arg = combine_d, type = s32}\n"
       "  %%d: ptr<%s> = arg {arg = d, type = %s}\n"
       "  %%n: i32 = arg {arg = n}\n"
       "  %%t: i32 = arg {arg = t}\n"
       "  %%ldd: i64 = arg {arg = ldd}\n",
-      hd_op_str(p->kernel, HD_ATTR_NAME), p->target->name, 32 * warps * columns, type, type, type,
-      type);
+      hd_op_str(p->kernel, HD_ATTR_NAME), p->target->name, 32 * warps * columns,
+      dependent ? ", dependent" : "", type, type, type, type);
   hd_strbuf_printf(
       out,
       "  role {name = \"combine\", warp_lo = 0, n_warps = %d} {\n"
-      "    grid.wait\n"
+      "%s"
       "    %%none: i32 = const {value = 0}\n"
       "    %%parts: i32 = const {value = %lld}\n"
       "    %%warps: i32 = const {value = %d}\n"
@@ -69,7 +72,8 @@ static void print_kernel(hd_strbuf *out, const hd_problem *p) {
       "    }\n"
       "  }\n"
       "}\n",
-      warps * columns, (long long)count_parts(p), warps, columns, columns - 1, type,
+      warps * columns, dependent ? "    grid.wait\n" : "", (long long)count_parts(p), warps,
+      columns, columns - 1, type,
       (long long)rows_of(p), (long long)(hd_combine_pitch(p) * elem_bytes(p)), PART,
       (long long)hd_combine_slots(p));
 }

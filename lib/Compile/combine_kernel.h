@@ -10,6 +10,8 @@
  * has combine_d. */
 heddle_status hd_combine_kernel_add(heddle_context *ctx, const hd_problem *problem,
                                     hd_module *module);
+/* It is launched while the products still run, and waits for them: from sm_90 on. */
+bool hd_combine_kernel_is_dependent(const hd_problem *problem);
 /* Columns of D for each CTA of a grid that has one for all of them. */
 int32_t hd_combine_kernel_columns(const hd_problem *problem);
 

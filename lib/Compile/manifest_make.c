@@ -164,7 +164,8 @@ static void make_combine(const hd_problem *p, const hd_emit_kernel *emitted, hd_
                     .n_threads = emitted->n_threads, .cluster = 1, .tile_cluster = 1,
                     .shared_bytes = emitted->shared_bytes, .tile_m = 1,
                     .tile_n = hd_combine_kernel_columns(p), .split_k = 1, .persistent = true,
-                    .runs_behind = true, .dependent_launch = true};
+                    .runs_behind = true,
+                    .dependent_launch = hd_combine_kernel_is_dependent(p)};
   make_params(emitted, v);
 }
 

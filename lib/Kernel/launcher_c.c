@@ -51,11 +51,16 @@ static void add_named(hd_strbuf *out, const char *text, const char *name) {
 /* Tile columns. ORDER group_columns: manifest_plan.c. */
 static const char of_product[] = "hd_ceil_div(v->n, variant->tile_n)";
 static const char of_groups[] =
-    "(hd_ceil_div(v->n, variant->tile_n) + (v->g < v->n ? v->g : v->n) - 1)";
+    "(v->g > 0 && v->n > 0 ?\n"
+    "                   hd_ceil_div(v->n, variant->tile_n) + (v->g < v->n ? v->g : v->n) - 1 : 0)";
 
 static const char of_combined[] =
     "(variant->runs_behind ? hd_ceil_div(v->t > 0 ? v->t : 1, variant->tile_n) :\n"
-    "                   hd_ceil_div(v->n, variant->tile_n) + (v->g < v->n ? v->g : v->n) - 1)";
+    "                   v->g > 0 && v->n > 0 ?\n"
+    "                   hd_ceil_div(v->n, variant->tile_n) + (v->g < v->n ? v->g : v->n) - 1 : 0)";
+
+static const char of_nothing[] =
+    "code != 0 || v.m == 0 || v.t == 0 ? code : hd_combine_nothing(kernel, &v, stream)";
 
 /* Those of the functions' declarations: what is passed, and the values made of it. */
 static void add_declared(hd_strbuf *out, const char *text, const launcher *l) {
@@ -77,7 +82,8 @@ static void add_declared(hd_strbuf *out, const char *text, const launcher *l) {
                           {"of_batch", is_batch && !is_grouped ? " / (v->g > 1 ? v->g : 1)" : ""},
                           {"times_batch", is_batch && !is_grouped ? " * v->g" : ""},
                           {"columns", m->slots ? of_combined : is_grouped ? of_groups : of_product},
-                          {"no_batch", is_batch ? " || v.g == 0" : ""}};
+                          {"no_batch", is_batch ? " || v.g == 0" : ""},
+                          {"empty", m->slots ? of_nothing : "code"}};
   add_filled(out, text, m->name, list, HD_COUNT(list));
   hd_strbuf_free(&numbers);
   hd_strbuf_free(&all);
@@ -316,6 +322,8 @@ static char *make_source(const launcher *l) {
     for (int32_t i = 0; i < l->parts[p].manifest->n_variants; i++)
       hd_launcher_variant(&out, m->name, &l->parts[p].manifest->variant[i], variant++);
   add_dispatch(&out, l);
+  if (m->slots)
+    add_named(&out, launcher_empty, m->name);
   add_declared(&out, launcher_calls, l);
   add_named(&out, launcher_load, m->name);
   return hd_strbuf_take(&out);

@@ -119,6 +119,21 @@ static void add_pointer_checks(hd_strbuf *out, const hd_arg *arg) {
                      arg->align);
 }
 
+/* Of what runs behind: all that a launch without a product asks for. */
+static void add_combined_checks(hd_strbuf *out, const hd_manifest *manifest) {
+  const hd_variant *combiner = hd_manifest_combiner(manifest);
+  if (!combiner)
+    return;
+  hd_strbuf_add(out, "static int hd_check_combined(const hd_values *v) {\n");
+  for (int i = 0; i < manifest->n_args; i++) {
+    const hd_arg *arg = &manifest->arg[i];
+    if (hd_arg_class_of(arg->kind) == HEDDLE_CLASS_PTR && arg->kind != HD_ARG_WORKSPACE &&
+        hd_variant_takes(combiner, arg->kind))
+      add_pointer_checks(out, arg);
+  }
+  hd_strbuf_add(out, "  return HEDDLE_LAUNCH_OK;\n}\n\n");
+}
+
 void hd_launcher_checks(hd_strbuf *out, const hd_manifest *manifest) {
   hd_strbuf_add(out, "static int hd_check_numbers(const hd_values *v) {\n");
   for (int i = 0; i < manifest->n_args; i++) {
@@ -140,6 +155,7 @@ void hd_launcher_checks(hd_strbuf *out, const hd_manifest *manifest) {
       add_pointer_checks(out, &manifest->arg[i]);
   }
   hd_strbuf_add(out, "  return HEDDLE_LAUNCH_OK;\n}\n\n");
+  add_combined_checks(out, manifest);
 }
 
 /* Variants. */

@@ -201,6 +201,21 @@ static inline bool hd_variant_serves(const hd_variant *variant) {
   return variant->runs_ahead || variant->runs_behind;
 }
 
+static inline bool hd_variant_takes(const hd_variant *variant, hd_arg_kind kind) {
+  for (int i = 0; i < variant->n_params; i++)
+    if (variant->param[i].arg == kind)
+      return true;
+  return false;
+}
+
+/* What adds up the products' columns; NULL: nothing does. */
+static inline const hd_variant *hd_manifest_combiner(const hd_manifest *manifest) {
+  for (int i = 0; i < manifest->n_variants; i++)
+    if (manifest->variant[i].runs_behind)
+      return &manifest->variant[i];
+  return NULL;
+}
+
 /* Columns of D of products of n columns. */
 static inline int64_t hd_manifest_d_columns(const hd_manifest *manifest, int64_t n, int64_t t) {
   return manifest->slots ? t : n;

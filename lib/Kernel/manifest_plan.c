@@ -117,11 +117,14 @@ static heddle_status check_numbers(heddle_context *ctx, const hd_manifest *manif
   return is_batch ? check_batch(ctx, manifest, values) : HEDDLE_OK;
 }
 
+/* All; or those that one variant takes. */
 static heddle_status check_pointers(heddle_context *ctx, const hd_manifest *manifest,
-                                    const hd_values *values, uint64_t workspace_bytes) {
+                                    const hd_variant *only, const hd_values *values,
+                                    uint64_t workspace_bytes) {
   for (int i = 0; i < manifest->n_args; i++) {
     const hd_arg *arg = &manifest->arg[i];
-    if (hd_arg_class_of(arg->kind) != HEDDLE_CLASS_PTR)
+    if (hd_arg_class_of(arg->kind) != HEDDLE_CLASS_PTR ||
+        (only && !hd_variant_takes(only, arg->kind)))
       continue;
     uint64_t value = values->v[arg->kind];
     bool may_be_null =
@@ -194,7 +197,9 @@ static uint64_t tile_columns(const hd_variant *variant, const hd_values *values,
   uint64_t t = values->v[HD_ARG_T];
   if (variant->runs_behind) /* a grid is never empty */
     return t > 0 ? ceil_div(t, variant->tile_n) : 1;
-  return is_grouped ? whole + (g < n ? g : n) - 1 : whole;
+  if (!is_grouped)
+    return whole;
+  return g && n ? whole + (g < n ? g : n) - 1 : 0;
 }
 
 static heddle_status count_tiles(heddle_context *ctx, const hd_variant *variant,
@@ -344,7 +349,26 @@ static heddle_status plan_grid(heddle_context *ctx, const hd_manifest *manifest,
   if (plan->variant->behind)
     HD_TRY(plan_serving(ctx, manifest, values, max_resident, plan->variant->behind - 1,
                         &plan->behind, &plan->behind_grid, plan));
-  HD_TRY(check_pointers(ctx, manifest, values, plan->workspace_bytes));
+  HD_TRY(check_pointers(ctx, manifest, NULL, values, plan->workspace_bytes));
+  plan->n_tiles = g.n_tiles;
+  plan->grid_x = g.grid;
+  return HEDDLE_OK;
+}
+
+/* No product has a column. Where D's columns are sums of some, what adds them up runs alone: it
+ * writes zeros. */
+static heddle_status plan_empty(heddle_context *ctx, const hd_manifest *manifest,
+                                const hd_values *values, const uint32_t *max_resident,
+                                hd_launch_plan *plan) {
+  const hd_variant *combiner = hd_manifest_combiner(manifest);
+  geometry g;
+  if (!combiner || values->v[HD_ARG_M] == 0 || values->v[HD_ARG_T] == 0)
+    return HEDDLE_OK;
+  ptrdiff_t index = combiner - manifest->variant;
+  uint32_t resident = max_resident ? max_resident[index] : 0;
+  HD_TRY(find_geometry(ctx, manifest, combiner, values, resident, &g));
+  HD_TRY(check_pointers(ctx, manifest, combiner, values, 0));
+  plan->variant = combiner;
   plan->n_tiles = g.n_tiles;
   plan->grid_x = g.grid;
   return HEDDLE_OK;
@@ -363,8 +387,8 @@ heddle_status hd_manifest_plan(heddle_context *ctx, const hd_manifest *manifest,
   HD_TRY(check_numbers(ctx, manifest, values));
   bool is_empty =
       values->v[HD_ARG_M] == 0 || values->v[HD_ARG_N] == 0 || values->v[HD_ARG_G] == 0;
-  if (!is_empty)
-    HD_TRY(plan_grid(ctx, manifest, values, max_resident, &made));
+  HD_TRY(is_empty ? plan_empty(ctx, manifest, values, max_resident, &made)
+                  : plan_grid(ctx, manifest, values, max_resident, &made));
   int32_t n_tmaps = is_empty ? 0 : made.variant->n_tmaps;
   for (int32_t i = 0; i < n_tmaps; i++)
     HD_TRY(fill_tmap(ctx, &made.variant->tmap[i], values, &made.tmap[i]));

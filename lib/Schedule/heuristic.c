@@ -78,6 +78,7 @@ static void default_mma(const hd_problem *p, hd_schedule *s) {
   s->tile_n = default_tile_n(p, small ? unit : 128, unit);
   s->tile_n = s->tile_n == 96 ? 128 : s->tile_n;
   s->tile_m = small || (p->m.value && p->m.value <= 64) ? 64 : 128;
+  s->persistent = hd_is_grouped(p); /* no launch plan counts their tiles */
   s->family = HD_FAMILY_MMA_SP;
   s->a_path = HD_A_REG;
 }

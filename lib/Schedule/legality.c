@@ -80,11 +80,11 @@ static heddle_status check_persistent(heddle_context *ctx, const hd_problem *p,
 static heddle_status check_groups(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   if (!hd_is_grouped(p))
     return HEDDLE_OK;
-  if (!hd_schedule_is_wgmma(s) || !s->persistent || s->split_k > 1 || s->stream_k)
+  if (!s->persistent || s->split_k > 1 || s->stream_k)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.groups",
-           "got family=%s persistent=%d split_k=%d stream_k=%d with groups; legal: family=wgmma "
-           "persistent=1 split_k=1 stream_k=0",
-           hd_key_word(HD_KEY_FAMILY, s->family), s->persistent, s->split_k, s->stream_k);
+           "got persistent=%d split_k=%d stream_k=%d with groups; legal: persistent=1 split_k=1 "
+           "stream_k=0",
+           s->persistent, s->split_k, s->stream_k);
   if (s->store == HD_STORE_STAGED || s->store == HD_STORE_PERMUTED)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.groups",
            "got store=%s with groups, which end anywhere in a tile; legal: direct, quad; nearest: "

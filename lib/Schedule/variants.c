@@ -43,13 +43,13 @@ static bool always_permutes(const hd_problem *p) {
          !hd_reads_scale_n(p);
 }
 
-/* By index cp.async of 16 bytes gathers, or a copy ahead, and nothing else; other rows of 16 bytes
- * have a tensor map. */
+/* By index cp.async of 16 bytes gathers, or a copy ahead, and nothing else. Other rows of 16 bytes
+ * have a tensor map where it gathers alone. */
 static bool takes_index(const hd_b_variant *v, const hd_problem *p) {
+  bool gathers = v->path == HD_B_GATHER, whole = v->align == HD_COPY_ALIGN;
   if (v->path == HD_B_COPIED)
     return true;
-  bool by_index = v->path == HD_B_GATHER && v->align == HD_COPY_ALIGN;
-  return by_index == (p->gather != NULL);
+  return p->gather ? whole && (gathers || v->path == HD_B_CP_ASYNC) : !gathers || !whole;
 }
 
 /* tcgen05 reads B as wgmma does. Of elements of four bytes "gather" is all that "gather4" would

@@ -62,7 +62,8 @@ static void run(heddle_context *ctx, heddle_compiled *code, const operand *named
           args[i].i64 = named[j].number;
       }
   }
-  assert_int_equal(heddle_simulate(ctx, &s), HEDDLE_OK);
+  if (heddle_simulate(ctx, &s) != HEDDLE_OK)
+    fail_msg("%s", heddle_context_get(ctx, 0)->text);
   heddle_manifest_free(manifest);
 }
 
@@ -108,7 +109,37 @@ static void indices_are_added_in_their_order(void **state) {
   heddle_context_free(ctx);
 }
 
+/* No token has an expert: every sum is of none, and there is no A, B or workspace to name. */
+static void a_launch_without_a_product_writes_zeros(void **state) {
+  static const int32_t index[T * SLOTS] = {0, 1, 2, -1, 0, 0, 5, 5, 5, 0, 0, 0}, none[1] = {0};
+  static const int32_t sizes[][2] = {{1, 0}, {0, 0}}; /* g, n */
+  char *dynamic = strdup(text);
+  (void)state;
+  memcpy(strstr(dynamic, "dim = g, value = 1"), "dim = g,   max = 1", 18);
+  memcpy(strstr(dynamic, "dim = n, value = 4"), "dim = n,   max = 4", 18);
+  heddle_context *ctx = heddle_context_create();
+  heddle_compiled *code;
+  assert_int_equal(heddle_compile(ctx, NULL, dynamic, strlen(dynamic), NULL, &code), HEDDLE_OK);
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    float d[T * M];
+    memset(d, 0xff, sizeof d);
+    const operand named[] = {{"a", none, 4, 0},          {"b", none, 4, 0},
+                             {"d", d, sizeof d, 0},      {"offsets", none, sizeof none, 0},
+                             {"combine_d", index, sizeof index, 0},
+                             {"g", NULL, 0, sizes[i][0]}, {"n", NULL, 0, sizes[i][1]},
+                             {"stride_a", NULL, 0, 1 << 20},
+                             {"ldb", NULL, 0, K},        {"ldd", NULL, 0, M}};
+    run(ctx, code, named, sizeof named / sizeof *named);
+    for (int j = 0; j < T * M; j++)
+      assert_true(d[j] == 0);
+  }
+  heddle_compiled_free(code);
+  heddle_context_free(ctx);
+  free(dynamic);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(indices_are_added_in_their_order)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(indices_are_added_in_their_order),
+                                     cmocka_unit_test(a_launch_without_a_product_writes_zeros)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
