@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "Choice/size_choice.h"
@@ -193,6 +194,37 @@ static heddle_status heard_open(heddle_context *ctx, hd_product_session *c,
   return hd_records_begin(ctx, c->o->records, &p, c->o->resume);
 }
 
+/* ---- canaries ---- */
+
+/* One before the first measurement, one after the choice. */
+static bool canary_is_due(const hd_product_session *c) {
+  if (!c->o->canaries)
+    return false;
+  return c->n_canaries == 0 ? c->phase == HD_PHASE_SEARCH
+                            : c->n_canaries == 1 && c->phase == HD_PHASE_OVER && c->chosen;
+}
+
+/* A measurer that ended is brought up again, and asked again. */
+static heddle_status heard_canary(heddle_context *ctx, hd_product_session *c,
+                                  const hd_worker_event *event) {
+  const char *line = hd_strbuf_text(&event->line);
+  hd_tune_canary canary = {0};
+  char throttle[24];
+  if (event->kind != HD_WORKER_LINE && ++c->n_faults < MOST_FAULTS_TO_OPEN)
+    return HEDDLE_OK;
+  if (event->kind != HD_WORKER_LINE ||
+      sscanf(line, "canary %lf %lf", &canary.read_s, &canary.kernel_s) != 2)
+    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "tune.canary",
+                    "the measuring process says of its device: %.200s", line);
+  hd_answer_word(line, "throttle", throttle, sizeof throttle);
+  canary.throttle = strtoull(throttle, NULL, 0);
+  c->n_canaries++;
+  c->event.canary = &canary;
+  hd_product_session_tell(c, NULL, NULL);
+  c->event.canary = NULL;
+  return HEDDLE_OK;
+}
+
 /* ---- the session of a product ---- */
 
 static bool may_begin(const hd_product_session *c) {
@@ -240,6 +272,10 @@ static heddle_status feed_measurer(heddle_context *ctx, hd_product_session *c) {
     return HEDDLE_OK;
   if (!c->workers->ready)
     return hd_workers_open(ctx, c->workers, OPEN_S);
+  if (canary_is_due(c)) {
+    hd_workers_measure(c->workers, HD_ENTRY_CANARY, "", c->session->deadline);
+    return HEDDLE_OK;
+  }
   if (c->phase != HD_PHASE_SEARCH) {
     hd_final_ask(c);
     return HEDDLE_OK;
@@ -262,6 +298,8 @@ static heddle_status heed(heddle_context *ctx, hd_product_session *c,
     return heard_compiler(ctx, c, event);
   if (event->entry == HD_ENTRY_OPEN)
     return heard_open(ctx, c, event);
+  if (event->entry == HD_ENTRY_CANARY)
+    return heard_canary(ctx, c, event);
   return event->entry < 0 ? hd_final_heard(ctx, c, event) : heard_measurer(ctx, c, event);
 }
 
@@ -280,13 +318,15 @@ static void turn_phase(hd_product_session *c) {
 static heddle_status pursue(heddle_context *ctx, hd_product_session *c) {
   hd_worker_event event = {0};
   heddle_status status = HEDDLE_OK;
-  for (turn_phase(c); status == HEDDLE_OK && c->phase != HD_PHASE_OVER; turn_phase(c)) {
-    if (c->phase == HD_PHASE_SEARCH && c->session->recording) /* whose record would it be? */
+  for (turn_phase(c); status == HEDDLE_OK && (c->phase != HD_PHASE_OVER || canary_is_due(c));
+       turn_phase(c)) {
+    if (c->phase == HD_PHASE_SEARCH)
       status = feed_compilers(ctx, c);
     if (status == HEDDLE_OK)
       status = feed_measurer(ctx, c);
     if (status == HEDDLE_OK) {
-      hd_workers_wait(c->workers, 1, &event);
+      /* A refusal is a record of the device, which the measurer names first. */
+      hd_workers_wait(c->workers, !c->session->recording, 1, &event);
       status = heed(ctx, c, &event);
     }
   }

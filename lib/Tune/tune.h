@@ -33,6 +33,12 @@ typedef struct hd_tune_race {
   hd_tune_contender list[HD_TUNE_MOST_FINALISTS + 2];
 } hd_tune_race;
 
+/* Two fixed loads (canary.h), timed in seconds; throttle: NVML's reasons. */
+typedef struct hd_tune_canary {
+  double read_s, kernel_s;
+  uint64_t throttle;
+} hd_tune_canary;
+
 /* What just happened, and how far it is. Borrowed for the call. */
 typedef struct hd_tune_event {
   const hd_product *product;
@@ -40,6 +46,7 @@ typedef struct hd_tune_event {
   const hd_choice *choice; /* the product is done; NULL: not yet */
   const hd_tune_race *race;  /* with choice: what made it */
   const hd_tune_contest *contest; /* with compare: its outcome; else NULL */
+  const hd_tune_canary *canary;   /* NULL: none was just run */
   int32_t product_index, n_products;
   int64_t n_legal, n_wanted, n_measured, n_lost; /* of this product; lost: crash, hang, failed */
   int32_t n_alone, round, turn; /* the race alone and sustained: of so many; 0: not there yet */
@@ -62,6 +69,7 @@ typedef struct hd_tune_options {
   const char *incumbent;     /* a schedule that comes into the race, if it is legal; NULL: none */
   uint64_t memory_bytes;     /* a child that takes more is ended; 0: no limit */
   bool resume;               /* what the records hold is not measured again */
+  bool canaries;             /* run before the first measurement of a product and after its choice */
   uint64_t seed;
   const hd_device_model *ceilings; /* borrowed; of the model */
   hd_records *records;         /* borrowed */

@@ -71,6 +71,7 @@ typedef struct hd_product_session {
   size_t n, incumbent; /* SIZE_MAX: there is none */
   int64_t n_wanted, n_measured, n_refused, n_lost, n_in_flight;
   int32_t n_faults; /* of bringing the measurer up, in a row */
+  int32_t n_canaries;
   hd_phase phase;
   hd_finalist finalist[HD_MOST_FINALISTS];
   int32_t n_finalists, n_replayed; /* compare: the first n_replayed are the search's own */

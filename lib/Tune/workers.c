@@ -62,9 +62,10 @@ heddle_status hd_workers_open(heddle_context *ctx, hd_workers *workers, double d
 
 void hd_workers_measure(hd_workers *workers, int64_t entry, const char *request,
                         double deadline_s) {
-  const char *verb = entry == HD_ENTRY_FINAL   ? "final"
-                     : entry == HD_ENTRY_ALONE ? "alone"
-                                               : "measure";
+  const char *verb = entry == HD_ENTRY_FINAL    ? "final"
+                     : entry == HD_ENTRY_ALONE  ? "alone"
+                     : entry == HD_ENTRY_CANARY ? "canary"
+                                                : "measure";
   say(&workers->measurer, verb, request);
   give(&workers->measurer, entry, deadline_s);
 }
@@ -120,8 +121,8 @@ static hd_worker *worker(hd_workers *workers, int32_t i) {
   return i ? &workers->compiler[i - 1] : &workers->measurer;
 }
 
-static bool any_news(hd_workers *workers, hd_worker_event *event) {
-  int32_t n = workers->n_compilers + 1;
+/* Of the first n workers. */
+static bool any_news(hd_workers *workers, int32_t n, hd_worker_event *event) {
   for (int32_t i = 0; i < n; i++) {
     int32_t at = (workers->next + i) % n;
     if (news_of(workers, worker(workers, at), event)) {
@@ -132,8 +133,8 @@ static bool any_news(hd_workers *workers, hd_worker_event *event) {
   return false;
 }
 
-static double first_deadline(hd_workers *workers, double least) {
-  for (int32_t i = 0; i <= workers->n_compilers; i++) {
+static double first_deadline(hd_workers *workers, int32_t n, double least) {
+  for (int32_t i = 0; i < n; i++) {
     hd_worker *h = worker(workers, i);
     if (h->child.pid && h->entry != HD_ENTRY_IDLE && h->deadline < least)
       least = h->deadline;
@@ -141,19 +142,21 @@ static double first_deadline(hd_workers *workers, double least) {
   return least;
 }
 
-void hd_workers_wait(hd_workers *workers, double timeout_s, hd_worker_event *event) {
+void hd_workers_wait(hd_workers *workers, bool measurer_alone, double timeout_s,
+                     hd_worker_event *event) {
   hd_child *children[HD_TUNE_MOST_JOBS + 1];
+  int32_t n = measurer_alone ? 1 : workers->n_compilers + 1;
   static const double WATCH_S = 0.1; /* how often memory is looked at */
   if (workers->memory_bytes && timeout_s > WATCH_S)
     timeout_s = WATCH_S;
-  double now = hd_clock_seconds(), until = first_deadline(workers, now + timeout_s);
-  for (int32_t i = 0; i <= workers->n_compilers; i++)
+  double now = hd_clock_seconds(), until = first_deadline(workers, n, now + timeout_s);
+  for (int32_t i = 0; i < n; i++)
     children[i] = &worker(workers, i)->child;
   event->kind = HD_WORKER_NONE;
-  if (any_news(workers, event))
+  if (any_news(workers, n, event))
     return;
-  hd_children_wait(children, workers->n_compilers + 1, until - now);
-  any_news(workers, event);
+  hd_children_wait(children, n, until - now);
+  any_news(workers, n, event);
 }
 
 void hd_workers_distrust(hd_workers *workers) {

@@ -37,7 +37,13 @@ typedef struct hd_worker_event {
       line; /* HD_WORKER_LINE: the answer; HD_WORKER_CRASH: how it ended. Owned by the caller */
 } hd_worker_event;
 
-enum { HD_ENTRY_IDLE = -1, HD_ENTRY_OPEN = -2, HD_ENTRY_FINAL = -3, HD_ENTRY_ALONE = -4 };
+enum {
+  HD_ENTRY_IDLE = -1,
+  HD_ENTRY_OPEN = -2,
+  HD_ENTRY_FINAL = -3,
+  HD_ENTRY_ALONE = -4,
+  HD_ENTRY_CANARY = -5
+};
 
 void hd_workers_begin(hd_workers *workers, const hd_product *product);
 /* Has an idle compiler take it; false when all are busy. */
@@ -47,8 +53,10 @@ heddle_status hd_workers_compile(heddle_context *ctx, hd_workers *workers, int64
 heddle_status hd_workers_open(heddle_context *ctx, hd_workers *workers, double deadline_s);
 /* Sends the idle, ready measurer a request. */
 void hd_workers_measure(hd_workers *workers, int64_t entry, const char *request, double deadline_s);
-/* Waits at most timeout_s for event; deadlines are looked after. */
-void hd_workers_wait(hd_workers *workers, double timeout_s, hd_worker_event *event);
+/* Waits at most timeout_s for an event, and enforces the deadlines. measurer_alone: the events of
+ * compilers stay where they are until a later call. */
+void hd_workers_wait(hd_workers *workers, bool measurer_alone, double timeout_s,
+                     hd_worker_event *event);
 /* Ends a measurer that is not to be trusted any more; the next hd_workers_open starts another. */
 void hd_workers_distrust(hd_workers *workers);
 /* Ends every child. */

@@ -137,8 +137,15 @@ static bool is_told_to_stop(void) {
   return n >= 0; /* nobody says anything else; it does not block */
 }
 
+static void tell_canary(const hd_tune_canary *c) {
+  tell_event("canary", json_pack("{s:f, s:f, s:I}", "read_us", c->read_s * 1e6, "kernel_us",
+                                 c->kernel_s * 1e6, "throttle", (json_int_t)c->throttle));
+}
+
 static bool tell(void *user, const hd_tune_event *e) {
   bool *stopped = user;
+  if (e->canary)
+    tell_canary(e->canary);
   if (e->record)
     tell_measurement(e->record);
   if (e->race)
@@ -147,7 +154,7 @@ static bool tell(void *user, const hd_tune_event *e) {
   return !*stopped;
 }
 
-/* ---- the device, before and after ---- */
+/* ---- carried figures ---- */
 
 /* The answer of a worker of its own to the last of n requests. */
 static heddle_status ask_worker(heddle_context *ctx, const char *const *argv,
@@ -166,23 +173,6 @@ static heddle_status ask_worker(heddle_context *ctx, const char *const *argv,
   return came ? HEDDLE_OK
               : hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "tune.worker",
                          "the measuring process did not answer \"%.60s\"", requests[n - 1]);
-}
-
-static heddle_status run_canary(heddle_context *ctx, const char *const *argv) {
-  static const char *const request[] = {"canary"};
-  hd_strbuf answer = {0};
-  double read_s, kernel_s;
-  heddle_status status = ask_worker(ctx, argv, request, 1, 60, &answer);
-  const char *line = hd_strbuf_text(&answer), *throttle = strstr(line, " throttle=");
-  if (status == HEDDLE_OK && sscanf(line, "canary %lf %lf", &read_s, &kernel_s) != 2)
-    status = hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "tune.canary",
-                      "the measuring process says of its device: %.200s", line);
-  if (status == HEDDLE_OK)
-    tell_event("canary", json_pack("{s:f, s:f, s:I}", "read_us", read_s * 1e6, "kernel_us",
-                                   kernel_s * 1e6, "throttle",
-                                   (json_int_t)(throttle ? strtoull(throttle + 10, NULL, 0) : 0)));
-  hd_strbuf_free(&answer);
-  return status;
 }
 
 /* Does the incumbent's schedule still make the code that was measured? */
@@ -220,6 +210,7 @@ static heddle_status tune_product(heddle_context *ctx, const lease_args *a, cons
                        .incumbent = a->incumbent,
                        .memory_bytes = (uint64_t)a->memory_mib << 20,
                        .no_sustained = a->no_sustained,
+                       .canaries = !a->no_canary,
                        .seed = (uint64_t)a->seed,
                        .ceilings = hd_device_model_of(NULL),
                        .records = records,
@@ -233,8 +224,6 @@ static heddle_status tune_product(heddle_context *ctx, const lease_args *a, cons
       tell_text("note", "text", d->text);
   if (status == HEDDLE_OK && n_done == 0 && !stopped)
     tell_text("failed", "why", "the race gave no choice");
-  else if (status == HEDDLE_OK && n_done && !a->no_canary)
-    status = run_canary(ctx, argv);
   if (stopped && !n_done)
     tell_event("stopped", NULL);
   return status;
@@ -257,8 +246,6 @@ static heddle_status lease(heddle_context *ctx, const lease_args *a, const char 
   HD_TRY(status);
   if (is_carried(a, argv))
     return HEDDLE_OK;
-  if (!a->no_canary)
-    HD_TRY(run_canary(ctx, argv));
   return tune_product(ctx, a, argv, &product);
 }
 
