@@ -29,15 +29,23 @@ HEDDLE_API heddle_status heddle_pack_compile(heddle_context *ctx, heddle_elem el
                                              const char *target, const char *ptxas,
                                              heddle_compiled **compiled);
 
+/* The same for a matrix whose transposed one is in memory: k rows of m elements. For a weight that
+ * is sparse along rows and along columns it makes the packed form of the transposed weight, which
+ * the gradient to a layer's input needs. */
+HEDDLE_API heddle_status heddle_pack_compile_transposed(heddle_context *ctx, heddle_elem elem,
+                                                        const char *target, const char *ptxas,
+                                                        heddle_compiled **compiled);
+
 /* Launches such a kernel into a stream (a CUstream or cudaStream_t; NULL: the default stream) of
- * the current context; the payload is whole once the stream has passed it. dense: device memory,
- * rows row_bytes apart, aligned to its element; fastest where address, row_bytes and the bytes of a
- * row are multiples of 16. payload: device memory of heddle_sparse_packed_bytes, aligned to 128
- * bytes, not overlapping dense. Both are the caller's, until the launch is over. Waits for nothing
- * and allocates nothing: graph capture works. HEDDLE_INVALID: another kernel, k not a multiple of
- * the group, row_bytes shorter than a row or no whole elements, m or k above 2^30, a null or
- * misaligned pointer, no current context with this kernel; m = 0 does nothing. HEDDLE_ENVIRONMENT
- * when the driver refuses. Thread-safe with a ctx a thread. */
+ * the current context; the payload is whole once the stream has passed it. m, k: of what is packed.
+ * dense: device memory, rows row_bytes apart, aligned to its element; fastest where address,
+ * row_bytes and the bytes of a row are multiples of 16. payload: device memory of
+ * heddle_sparse_packed_bytes, aligned to 128 bytes, not overlapping dense. Both are the caller's,
+ * until the launch is over. Waits for nothing and allocates nothing: graph capture works.
+ * HEDDLE_INVALID: another kernel, k not a multiple of the group, row_bytes shorter than a row or no
+ * whole elements, m or k above 2^30, a null or misaligned pointer, no current context with this
+ * kernel; m = 0 does nothing. HEDDLE_ENVIRONMENT when the driver refuses. Thread-safe with a ctx a
+ * thread. */
 HEDDLE_API heddle_status heddle_pack_device(heddle_context *ctx, const heddle_kernel *kernel,
                                             uint64_t m, uint64_t k, const void *dense,
                                             size_t row_bytes, void *payload, void *stream);

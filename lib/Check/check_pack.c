@@ -50,9 +50,10 @@ void hd_ck_prune_pack(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     return wrong(m, w, step, "mask with the matrix's own m", "rows", rows, m->at.m);
   if (columns != m->at.k)
     return wrong(m, w, step, "mask with the matrix's own k", "columns", columns, m->at.k);
-  if (pitch < columns)
+  int64_t line = hd_op_has(step->op, HD_ATTR_TRANS) ? rows : columns;
+  if (pitch < line)
     return wrong(m, w, step, "a pitch no shorter than a row", "elements of the pitch", pitch,
-                 columns);
+                 line);
   if (row < 0 || block < 0 || row % HD_STRIP_ROWS)
     return hd_ck_undecided(m, step->op, "a strip that is not 16 rows of a k-block");
   if (row >= m->extents->m)

@@ -19,24 +19,33 @@ enum { TILE_K_BLOCKS = 2, WARPS = TILE_K_BLOCKS * HD_SLAB_STRIPS, ALIGN = 128 };
 /* Bytes that a lane loads at once: an entry point each, the first that fits is launched. */
 static const int32_t widths[] = {16, 4, 2, 1};
 
+/* What is packed. transposed: in memory stands the transposed matrix. */
+typedef struct source {
+  heddle_elem elem;
+  bool transposed;
+} source;
+
 static int32_t bytes_of(heddle_elem elem) { return heddle_elem_get(elem)->container_bits / 8; }
 
 /* The rest are narrower than an element, or what a wider one takes as well. */
-static bool has_width(heddle_elem elem, int32_t width) {
-  return width >= 4 || width == bytes_of(elem);
+static bool has_width(source from, int32_t width) {
+  return width == bytes_of(from.elem) || (width >= 4 && !from.transposed);
 }
 
-static void print_kernel(hd_strbuf *out, heddle_elem elem, const char *target, int32_t width) {
+static const char *name_of(source from) { return from.transposed ? "pack_transposed" : "pack"; }
+
+static void print_kernel(hd_strbuf *out, source from, const char *target, int32_t width) {
+  heddle_elem elem = from.elem;
   const char *type = heddle_elem_get(elem)->name;
   hd_strbuf_printf(
       out,
-      "kernel {name = \"pack_%s_%d\", target = \"%s\", threads = %d, persistent} {\n"
+      "kernel {name = \"%s_%s_%d\", target = \"%s\", threads = %d, persistent} {\n"
       "  %%dense: ptr<%s> = arg {arg = b, type = %s}\n"
       "  %%packed: ptr<%s> = arg {arg = d, type = %s}\n"
       "  %%m: i32 = arg {arg = m}\n"
       "  %%k: i32 = arg {arg = k}\n"
       "  %%pitch: i64 = arg {arg = ldb}\n",
-      type, (int)width, target, 32 * WARPS, type, type, type, type);
+      name_of(from), type, (int)width, target, 32 * WARPS, type, type, type, type);
   hd_strbuf_printf(
       out,
       "  role {name = \"pack\", warp_lo = 0, n_warps = %d} {\n"
@@ -72,21 +81,21 @@ static void print_kernel(hd_strbuf *out, heddle_elem elem, const char *target, i
       "      %%tile_block: i32 = mul %%column, %%tile_k_blocks\n"
       "      %%k_block: i32 = add %%tile_block, %%of_tile\n"
       "      prune.pack %%dense, %%pitch, %%packed, %%row, %%k_block, %%m, %%k "
-      "{type = %s, vec = %d}\n"
+      "{type = %s, vec = %d%s}\n"
       "      yield\n"
       "    }\n"
       "  }\n"
       "}\n",
-      type, (int)width);
+      type, (int)width, from.transposed ? ", trans" : "");
 }
 
-static heddle_status make_module(heddle_context *ctx, heddle_elem elem, const char *target,
+static heddle_status make_module(heddle_context *ctx, source from, const char *target,
                                  hd_module **module) {
   hd_strbuf text = {0};
   hd_strbuf_add(&text, "module version=1 level=role sync=placed\n");
   for (size_t i = 0; i < HD_COUNT(widths); i++)
-    if (has_width(elem, widths[i]))
-      print_kernel(&text, elem, target, widths[i]);
+    if (has_width(from, widths[i]))
+      print_kernel(&text, from, target, widths[i]);
   heddle_status status = hd_parse_made(ctx, HD_NOWHERE, hd_strbuf_text(&text), module);
   hd_strbuf_free(&text);
   return status;
@@ -94,15 +103,17 @@ static heddle_status make_module(heddle_context *ctx, heddle_elem elem, const ch
 
 /* ---- the manifest ---- */
 
-static void add_args(heddle_elem elem, hd_manifest *m) {
+static void add_args(source from, hd_manifest *m) {
   enum { MOST = HD_SIZE_MOST };
+  heddle_elem elem = from.elem;
+  hd_arg_kind line = from.transposed ? HD_ARG_M : HD_ARG_K;
   const heddle_elem_info *info = heddle_elem_get(elem);
   const hd_arg args[] = {
       {.kind = HD_ARG_B, .divisible_by = 1, .align = bytes_of(elem), .elem = elem},
       {.kind = HD_ARG_D, .divisible_by = 1, .align = ALIGN, .elem = elem},
       {.kind = HD_ARG_M, .divisible_by = 1, .align = 1, .max = MOST},
       {.kind = HD_ARG_K, .divisible_by = info->group, .align = 1, .max = MOST},
-      {.kind = HD_ARG_LDB, .divisible_by = 1, .align = 1, .at_least = {HD_ARG_K, 1, 0, 1}}};
+      {.kind = HD_ARG_LDB, .divisible_by = 1, .align = 1, .at_least = {line, 1, 0, 1}}};
   for (size_t i = 0; i < HD_COUNT(args); i++)
     m->arg[m->n_args++] = args[i];
 }
@@ -129,17 +140,18 @@ static void add_variant(heddle_elem elem, int32_t width, const hd_emit_kernel *e
     v->param[v->n_params++] = (hd_param){.arg = hd_op_arg(emitted->param[i])};
 }
 
-static heddle_status make_manifest(heddle_context *ctx, heddle_elem elem, const hd_target *target,
+static heddle_status make_manifest(heddle_context *ctx, source from, const hd_target *target,
                                    const hd_module *module, const hd_emit_result *emitted,
                                    heddle_compiled *c, hd_manifest *m) {
+  heddle_elem elem = from.elem;
   *m = (hd_manifest){.name = c->name, .target = target->name, .ptx_version = target->llvm_ptx,
                      .a_elem = elem, .b_elem = elem, .c_elem = elem, .d_elem = elem,
                      .acc_elem = elem, .bias_elem = elem, .act = "none",
                      .family = "mma"};
   hd_hash_format(hd_module_hash(module), m->hash);
-  add_args(elem, m);
+  add_args(from, m);
   for (size_t i = 0; i < HD_COUNT(widths); i++)
-    if (has_width(elem, widths[i]))
+    if (has_width(from, widths[i]))
       add_variant(elem, widths[i], &emitted->kernel[m->n_variants], &c->arena, m);
   HD_TRY(hd_manifest_check(ctx, m));
   hd_manifest_index(m);
@@ -148,7 +160,7 @@ static heddle_status make_manifest(heddle_context *ctx, heddle_elem elem, const 
 
 /* ---- compiling ---- */
 
-static heddle_status build(heddle_context *ctx, heddle_elem elem, const hd_target *target,
+static heddle_status build(heddle_context *ctx, source from, const hd_target *target,
                            const hd_module *module, const char *ptxas, heddle_compiled *c) {
   hd_check_report report = {0};
   hd_emit_result emitted = {0};
@@ -156,13 +168,14 @@ static heddle_status build(heddle_context *ctx, heddle_elem elem, const hd_targe
   heddle_status status = hd_check(ctx, module, NULL, &report);
   hd_check_report_free(&report);
   HD_TRY(status);
-  c->name = hd_arena_printf(&c->arena, "pack_%s", heddle_elem_get(elem)->name);
+  const char *type = heddle_elem_get(from.elem)->name;
+  c->name = hd_arena_printf(&c->arena, "%s_%s", name_of(from), type);
   c->schedule = "";
   const char *header = hd_arena_printf(
-      &c->arena, "Heddle %s. A dense matrix of %s, pruned and packed.", HEDDLE_VERSION,
-      heddle_elem_get(elem)->name);
+      &c->arena, "Heddle %s. A dense matrix of %s, %spruned and packed.", HEDDLE_VERSION, type,
+      from.transposed ? "transposed, " : "");
   HD_TRY(hd_emit_ptx(ctx, module, &(hd_emit_options){.header = header}, &emitted));
-  status = make_manifest(ctx, elem, target, module, &emitted, c, &manifest);
+  status = make_manifest(ctx, from, target, module, &emitted, c, &manifest);
   if (status == HEDDLE_OK) {
     char *ptx = emitted.ptx;
     emitted.ptx = NULL;
@@ -183,30 +196,41 @@ static heddle_status check_elem(heddle_context *ctx, heddle_elem elem) {
                   info && info->kind != HEDDLE_FLOAT ? "s8" : "bf16");
 }
 
-static heddle_status compile(heddle_context *ctx, heddle_elem elem, const char *target,
+static heddle_status compile(heddle_context *ctx, source from, const char *target,
                              const char *ptxas, heddle_compiled *c) {
   const hd_target *chip;
   hd_module *module;
-  HD_TRY(check_elem(ctx, elem));
+  HD_TRY(check_elem(ctx, from.elem));
   target = target ? target : "";
   if (hd_target_parse(target, &chip) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.target", "no target %s; nearest: %s",
                     target, hd_target_nearest(target));
-  HD_TRY(make_module(ctx, elem, target, &module));
-  heddle_status status = build(ctx, elem, chip, module, ptxas, c);
+  HD_TRY(make_module(ctx, from, target, &module));
+  heddle_status status = build(ctx, from, chip, module, ptxas, c);
   hd_module_free(module);
   return status;
 }
 
-heddle_status heddle_pack_compile(heddle_context *ctx, heddle_elem elem, const char *target,
-                                  const char *ptxas, heddle_compiled **compiled) {
+static heddle_status compile_one(heddle_context *ctx, source from, const char *target,
+                                 const char *ptxas, heddle_compiled **compiled) {
   uint64_t before = hd_memory_shortages();
   heddle_compiled *c = hd_try_zalloc(ctx, sizeof *c, "a kernel");
-  heddle_status status = c ? compile(ctx, elem, target, ptxas, c) : HEDDLE_NO_MEMORY;
+  heddle_status status = c ? compile(ctx, from, target, ptxas, c) : HEDDLE_NO_MEMORY;
   status = hd_memory_status(ctx, before, status);
   if (status == HEDDLE_OK)
     *compiled = c;
   else
     heddle_compiled_free(c);
   return status;
+}
+
+heddle_status heddle_pack_compile(heddle_context *ctx, heddle_elem elem, const char *target,
+                                  const char *ptxas, heddle_compiled **compiled) {
+  return compile_one(ctx, (source){elem, false}, target, ptxas, compiled);
+}
+
+heddle_status heddle_pack_compile_transposed(heddle_context *ctx, heddle_elem elem,
+                                             const char *target, const char *ptxas,
+                                             heddle_compiled **compiled) {
+  return compile_one(ctx, (source){elem, true}, target, ptxas, compiled);
 }

@@ -30,8 +30,9 @@ static origin find_origin(hd_emitter *e, const strip *s, int h) {
   LLVMValueRef column = hd_emit_add(e, hd_emit_muli(e, s->k_block, HD_K_BLOCK_BYTES / bytes),
                                     hd_emit_muli(e, s->q, LANE_BYTES / bytes));
   LLVMValueRef pitch = hd_emit_get1(e, hd_prune_pack_pitch(s->op));
-  LLVMValueRef index = hd_emit_add(e, hd_emit_mul(e, hd_emit_widen(e, row), pitch),
-                                   hd_emit_widen(e, column));
+  bool trans = hd_op_has(s->op, HD_ATTR_TRANS);
+  LLVMValueRef line = hd_emit_widen(e, trans ? column : row), in_line = trans ? row : column;
+  LLVMValueRef index = hd_emit_add(e, hd_emit_mul(e, line, pitch), hd_emit_widen(e, in_line));
   LLVMValueRef source = hd_emit_get1(e, hd_prune_pack_source(s->op));
   return (origin){hd_emit_global_at(e, source, hd_emit_muli(e, index, bytes)),
                   hd_emit_lt(e, row, s->m), column};
@@ -49,13 +50,20 @@ static void put_part(hd_emitter *e, int64_t at, int64_t vec, LLVMValueRef const 
   w[at / 4] = at % 4 ? LLVMBuildOr(e->b, w[at / 4], part, "") : part;
 }
 
+/* From the first element of the lane's part of a row to the one at byte `at` of it. */
+static LLVMValueRef find_offset(hd_emitter *e, const strip *s, int64_t at) {
+  return hd_op_has(s->op, HD_ATTR_TRANS)
+             ? hd_emit_muli(e, hd_emit_get1(e, hd_prune_pack_pitch(s->op)), at)
+             : hd_emit_i64(e, at);
+}
+
 /* 8 words of the lane's part of a row, with zeros where the matrix has no element. */
 static void load_row(hd_emitter *e, const strip *s, int h, LLVMValueRef w[WORDS]) {
   int64_t bytes = s->rank.bits / 8, vec = hd_op_int(s->op, HD_ATTR_VEC, 1);
   origin o = find_origin(e, s, h);
   for (int64_t at = 0; at < LANE_BYTES; at += vec) {
     LLVMValueRef there = hd_emit_lt(e, hd_emit_addi(e, o.column, at / bytes), s->k), v[4];
-    hd_emit_load_vec(e, vec, hd_emit_global_at(e, o.from, hd_emit_i64(e, at)),
+    hd_emit_load_vec(e, vec, hd_emit_global_at(e, o.from, find_offset(e, s, at)),
                      hd_emit_and(e, o.is_row, there), v);
     put_part(e, at, vec, v, w);
   }
@@ -138,11 +146,11 @@ static heddle_status find_strip(hd_emitter *e, const hd_op *op, strip *s) {
                     heddle_elem_get(s->elem)->name,
                     heddle_elem_get(s->elem)->kind == HEDDLE_FLOAT ? "e4m3" : "s8");
   int64_t vec = hd_op_int(op, HD_ATTR_VEC, 1), bytes = s->rank.bits / 8;
-  if (vec < bytes)
+  if (vec < bytes || (hd_op_has(op, HD_ATTR_TRANS) && vec > bytes))
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.prune-pack",
-                    "got vec = %lld of elements of %lld bytes; legal: whole elements; "
-                    "nearest: %lld",
-                    (long long)vec, (long long)bytes, (long long)bytes);
+                    "got vec = %lld of elements of %lld bytes; legal: %s; nearest: %lld",
+                    (long long)vec, (long long)bytes,
+                    vec < bytes ? "whole elements" : "with trans one element", (long long)bytes);
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   s->g = hd_emit_divi(e, e->lane, 4);
   s->q = hd_emit_remi(e, e->lane, 4);

@@ -42,13 +42,17 @@ class Formats(unittest.TestCase):
                 np.testing.assert_array_equal(host(ht.prune(w)).view(np.uint8), pruned.view(np.uint8))
                 packed = heddle.SparseMatrix.from_dense(pruned, type)
                 np.testing.assert_array_equal(ht.pack(w).numpy(), packed.payload)
+                self.assertTrue(torch.equal(ht.pack(w), ht.pack(w.t().contiguous(), transposed=True)))
                 again = ht.unpack(ht.pack(w), m, k, dtype)
                 np.testing.assert_array_equal(host(again).view(np.uint8), packed.dense().view(np.uint8))
 
     def test_every_type_has_a_kernel_that_packs(self):
         for dtype in formats._TYPES:
             kernel = _plans.compile_packer(ht.type_of(dtype), "sm_90a")
-            self.assertEqual([argument.name for argument in kernel.arguments], ["b", "d", "m", "k", "ldb"])
+            twin = _plans.compile_packer(ht.type_of(dtype), "sm_90a", transposed=True)
+            for one in (kernel, twin):
+                self.assertEqual([argument.name for argument in one.arguments], ["b", "d", "m", "k", "ldb"])
+            self.assertNotEqual(kernel.ptx, twin.ptx)
         with self.assertRaises(heddle.Unsupported) as caught:
             _plans.compile_packer("s4", "sm_90a")
         self.assertEqual(caught.exception.rule, "pack.type")
@@ -69,6 +73,13 @@ class Formats(unittest.TestCase):
         mask = ht.two_way_mask(w)
         self.assertTrue((mask.view(16, 4, 128).sum(1) == 2).all() and (mask.view(64, 32, 4).sum(-1) == 2).all())
         self.assertTrue(ht.is_sparse((w * mask).t().contiguous()))
+        patterns = formats._two_way_patterns("cpu").view(-1, 4, 4)
+        for dtype in (torch.bfloat16, torch.float16, torch.int8, torch.float8_e4m3fn):
+            w = rough(8, 16, dtype)
+            sizes, mask = formats.magnitudes(w).long(), ht.two_way_mask(w)
+            for i, j in ((i, j) for i in range(0, 8, 4) for j in range(0, 16, 4)):
+                tile = sizes[i:i + 4, j:j + 4]
+                self.assertEqual(mask[i:i + 4, j:j + 4].tolist(), patterns[(tile * patterns).sum((1, 2)).argmax()].bool().tolist())
 
 
 class Layers(unittest.TestCase):
@@ -257,6 +268,13 @@ class Ops(unittest.TestCase):
                               (x.clone().requires_grad_(), ht.pack(w, pair=True), 48, None, None, None, "swiglu"))
         torch.library.opcheck(torch.ops.heddle.masked_linear.default,
                               (x.clone().requires_grad_(), w.clone().requires_grad_(), ht.pack(w)))
+
+    def test_packing_is_an_op(self):
+        w = torch.randn(96, 128).bfloat16()
+        for transposed in (False, True):
+            torch.library.opcheck(torch.ops.heddle.pack.default, (w, transposed))
+            packer = torch.compile(lambda w: ht.pack(w, transposed=transposed), fullgraph=True)
+            self.assertTrue(torch.equal(packer(w), ht.pack(w, transposed=transposed)))
 
     def test_a_graph_without_breaks(self):
         net = ht.sparsify(nn.Sequential(nn.Linear(64, 128), nn.SiLU(), nn.Linear(128, 64)).bfloat16())

@@ -48,6 +48,12 @@ for compile in (False, True):
             print(kernels_of(lambda: step(net, loss, x, repack)))
 if DEVICE != "cuda":
     finish("no GPU: nothing was timed")
+g, w, mask = torch.randn_like(sparse[0].weight), sparse[0].weight.detach(), sparse[0].mask
+for name, f in (("g.mul_(mask)", lambda: g.mul_(mask)), ("g * (w != 0)", lambda: g * (w != 0)),
+                ("g.masked_fill_(mask, 0)", lambda: g.masked_fill_(mask, 0)), ("torch.where", lambda: torch.where(mask, g, 0)),
+                ("pack", lambda: ht.pack(w)), ("pack, transposed", lambda: ht.pack(w, transposed=True)),
+                ("two_way_mask", lambda: ht.two_way_mask(w)), ("clone", lambda: w.clone())):
+    print(f"of {tuple(w.shape)}: {name:24} {seconds(f, 9) * 1e6:9.1f} us")
 alone = seconds(lambda: ht.repack(sparse), 15)
 print(f"repack alone                     {alone * 1e3:8.3f} ms")
 note("training", times), note("repack", alone)

@@ -63,13 +63,20 @@ typedef struct packer {
   heddle_compiled *compiled;
 } packer;
 
-static packer open_packer(heddle_elem elem, const char *target) {
+typedef heddle_status compile_fn(heddle_context *ctx, heddle_elem elem, const char *target,
+                                 const char *ptxas, heddle_compiled **compiled);
+
+static packer open_packer_of(compile_fn *compile, heddle_elem elem, const char *target) {
   packer p = {.ctx = heddle_context_create()};
-  heddle_status status = heddle_pack_compile(p.ctx, elem, target, NULL, &p.compiled);
+  heddle_status status = compile(p.ctx, elem, target, NULL, &p.compiled);
   for (size_t i = 0; status != HEDDLE_OK && i < heddle_context_count(p.ctx); i++)
     print_error("%s: %s\n", heddle_context_get(p.ctx, i)->rule, heddle_context_get(p.ctx, i)->text);
   assert_int_equal(status, HEDDLE_OK);
   return p;
+}
+
+static packer open_packer(heddle_elem elem, const char *target) {
+  return open_packer_of(heddle_pack_compile, elem, target);
 }
 
 static void close_packer(packer *p) {
@@ -77,13 +84,14 @@ static void close_packer(packer *p) {
   heddle_context_free(p->ctx);
 }
 
-static void *simulated(const packer *p, const matrix *x, size_t n_bytes) {
+/* m, k: of what is packed. */
+static void *simulated(const packer *p, const matrix *x, uint64_t m, uint64_t k, size_t n_bytes) {
   uint8_t *payload = hd_xmalloc(n_bytes);
   memset(payload, 0xee, n_bytes);
   heddle_arg args[] = {{.ptr = x->data + x->offset},
                        {.ptr = payload},
-                       {.i32 = (int32_t)x->m},
-                       {.i32 = (int32_t)x->k},
+                       {.i32 = (int32_t)m},
+                       {.i32 = (int32_t)k},
                        {.i64 = (int64_t)(x->pitch / x->bytes)}};
   size_t arg_bytes[] = {x->n_bytes, n_bytes, 0, 0, 0};
   heddle_simulation s = {.args = args, .arg_bytes = arg_bytes, .n_args = 5,
@@ -98,12 +106,13 @@ static void *simulated(const packer *p, const matrix *x, size_t n_bytes) {
   return payload;
 }
 
-static void check(const packer *p, const matrix *x) {
+/* `dense` holds x, or x transposed. */
+static void check_from(const packer *p, const matrix *x, const matrix *dense) {
   size_t n_bytes;
   assert_int_equal(
       heddle_sparse_packed_bytes(NULL, x->elem, HEDDLE_FAMILY_MMA, x->m, x->k, &n_bytes),
       HEDDLE_OK);
-  uint8_t *want = hd_xmalloc(n_bytes), *got = simulated(p, x, n_bytes);
+  uint8_t *want = hd_xmalloc(n_bytes), *got = simulated(p, dense, x->m, x->k, n_bytes);
   assert_int_equal(heddle_sparse_prune_pack(NULL, x->elem, HEDDLE_FAMILY_MMA, x->m, x->k,
                                             x->data + x->offset, x->pitch, NULL, want),
                    HEDDLE_OK);
@@ -115,6 +124,8 @@ static void check(const packer *p, const matrix *x) {
   hd_free(want);
   hd_free(got);
 }
+
+static void check(const packer *p, const matrix *x) { check_from(p, x, x); }
 
 /* Whole blocks, and edges in both directions. */
 static void what_the_host_makes(void **state) {
@@ -132,6 +143,35 @@ static void what_the_host_makes(void **state) {
         check(&p, &x);
         hd_free(x.data);
       }
+    close_packer(&p);
+  }
+}
+
+/* The rows of `dense` are columns of x. */
+static matrix transpose(const matrix *dense) {
+  matrix x = make(dense->elem, dense->k, dense->m, 0, 0);
+  for (uint64_t i = 0; i < dense->m; i++)
+    for (uint64_t j = 0; j < dense->k; j++)
+      memcpy(x.data + j * x.pitch + i * x.bytes, dense->data + i * dense->pitch + j * x.bytes,
+             x.bytes);
+  return x;
+}
+
+static void what_is_transposed_in_memory(void **state) {
+  (void)state;
+  for (size_t e = 0; e < sizeof elems / sizeof *elems; e++) {
+    packer p = open_packer_of(heddle_pack_compile_transposed, elems[e], "sm_90a");
+    size_t bytes = heddle_elem_get(elems[e])->container_bits / 8u;
+    uint64_t block = 128 / bytes, group = heddle_elem_get(elems[e])->group;
+    const uint64_t sizes[][2] = {{block, 64}, {group, 1}, {3 * block - group, 67}};
+    for (size_t i = 0; i < 3; i++) {
+      matrix dense = make(elems[e], sizes[i][0], sizes[i][1], i * bytes, 0);
+      (i == 2 ? fill_hostile : fill_random)(&dense, 11 + i);
+      matrix x = transpose(&dense);
+      check_from(&p, &x, &dense);
+      hd_free(x.data);
+      hd_free(dense.data);
+    }
     close_packer(&p);
   }
 }
@@ -192,6 +232,7 @@ static void what_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_the_host_makes),
+      cmocka_unit_test(what_is_transposed_in_memory),
       cmocka_unit_test(rows_at_any_address),
       cmocka_unit_test(every_tie),
       cmocka_unit_test(what_is_refused),

@@ -47,6 +47,7 @@ static const struct refusal {
     {"emit.target", "sm_77", "  cta.sync\n"},
     {"emit.prune-pack", "sm_80", PACK "type = s4, vec = 4}\n  }\n"},
     {"emit.prune-pack", "sm_80", PACK "type = f16, vec = 1}\n  }\n"},
+    {"emit.prune-pack", "sm_80", PACK "type = f16, vec = 4, trans}\n  }\n"},
     {"emit.copy-global", "sm_80",
      COPY_B "type = f16, row_bytes = 7, bytes = 128, panel = 512}\n  }\n"},
     {"emit.copy-global", "sm_80",

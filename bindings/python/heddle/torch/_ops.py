@@ -5,7 +5,8 @@
 y[..., m] = act((x[..., k] W[m, k]^T) * scale_x[token] * scale_w[m] + bias[m]). An act of pairs ("swiglu", ...) is
 act(gate) * up of a W that is gate and then up, each of out_features rows, packed interleaved (formats.pack, pair=True);
 bias and scale_w have gate's values, then up's. linear_with_grad is the same with a gradient to x and bias; linear goes
-there by itself when one is wanted. masked_linear has one to the weight, too."""
+there by itself when one is wanted. masked_linear has one to the weight, too. heddle::pack(weight, transposed=False) gives
+the packed bytes of a weight (formats.pack)."""
 import ctypes
 
 import torch
@@ -142,6 +143,13 @@ def _launch_form(x, packed, out_features, bias=None, scale_x=None, scale_w=None,
     return d
 
 
+# ---- packing ----
+
+def _pack_fake(weight, transposed=False):
+    m, k = weight.shape[::-1] if transposed else weight.shape
+    return weight.new_empty(formats.packed_bytes(m, k, weight.dtype), dtype=torch.uint8)
+
+
 # ---- gradients ----
 
 def _save(ctx, inputs, output):
@@ -187,30 +195,31 @@ def _backward(ctx, grad):
     return grad_x, None, None, grad_bias, None, None, None, None
 
 
-def _masked(x, weight, packed, packed_t=None, bias=None):
+def _masked(x, weight, packed, packed_t=None, bias=None, mask=None):
     return torch.ops.heddle.linear(x, packed, weight.shape[0], bias)
 
 
-def _masked_fake(x, weight, packed, packed_t=None, bias=None):
+def _masked_fake(x, weight, packed, packed_t=None, bias=None, mask=None):
     return x.new_empty((*x.shape[:-1], weight.shape[0]))
 
 
 def _masked_save(ctx, inputs, output):
-    x, weight, _, packed_t, bias = inputs
-    ctx.has_twin, ctx.has_bias = packed_t is not None, bias is not None
-    ctx.save_for_backward(x, weight, *([packed_t] if ctx.has_twin else []))
+    x, weight, _, packed_t, bias, mask = inputs
+    ctx.has_bias = bias is not None
+    ctx.save_for_backward(x, weight, packed_t, mask)
 
 
 def _masked_backward(ctx, grad):
     """dgrad: by the packed transposed twin where the mask is two-way, else dense; wgrad: dense, masked."""
-    x, weight = ctx.saved_tensors[:2]
-    if ctx.has_twin:
-        grad_x = torch.ops.heddle.linear(grad, ctx.saved_tensors[2], weight.shape[1])
-    else:
-        grad_x = grad @ weight
+    x, weight, packed_t, mask = ctx.saved_tensors
+    grad_x = grad_weight = None
+    if ctx.needs_input_grad[0]:
+        grad_x = grad @ weight if packed_t is None else torch.ops.heddle.linear(grad, packed_t, weight.shape[1])
     rows = grad.reshape(-1, weight.shape[0])
-    grad_weight = (rows.t() @ x.reshape(-1, weight.shape[1])) * (weight != 0)
-    return grad_x, grad_weight, None, None, rows.sum(0) if ctx.has_bias else None
+    if ctx.needs_input_grad[1]:
+        grad_weight = rows.t() @ x.reshape(-1, weight.shape[1])
+        grad_weight.mul_(weight != 0 if mask is None else mask)
+    return grad_x, grad_weight, None, None, rows.sum(0) if ctx.has_bias else None, None
 
 
 # ---- registration ----
@@ -229,10 +238,13 @@ def _define(library):
     torch.library.register_autograd("heddle::linear_with_grad", _backward, setup_context=_save, lib=library)
     if extension is None:
         torch.library.register_autograd("heddle::linear", _backward, setup_context=_save, lib=library)
-    library.define("masked_linear(Tensor x, Tensor weight, Tensor packed, Tensor? packed_t=None, Tensor? bias=None) "
-                   "-> Tensor", tags=(torch.Tag.pt2_compliant_tag,))
+    library.define("masked_linear(Tensor x, Tensor weight, Tensor packed, Tensor? packed_t=None, Tensor? bias=None, "
+                   "Tensor? mask=None) -> Tensor", tags=(torch.Tag.pt2_compliant_tag,))
+    library.define("pack(Tensor weight, bool transposed=False) -> Tensor", tags=(torch.Tag.pt2_compliant_tag,))
     for device in ("CUDA", "CPU"):
         library.impl("masked_linear", _masked, device)
+        library.impl("pack", formats.pack_now, device)
+    torch.library.register_fake("heddle::pack", _pack_fake, lib=library)
     torch.library.register_fake("heddle::masked_linear", _masked_fake, lib=library)
     torch.library.register_autograd("heddle::masked_linear", _masked_backward, setup_context=_masked_save, lib=library)
 

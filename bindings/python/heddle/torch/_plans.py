@@ -203,30 +203,35 @@ def make_ahead(keys, threads=None):
 _packers = {}
 
 
-def compile_packer(type, target):
-    """The Kernel that prunes and packs weights of a type. Needs no GPU."""
+def compile_packer(type, target, transposed=False):
+    """The Kernel that prunes and packs weights of a type; transposed: that are transposed in memory. Needs no GPU."""
     ptxas = settings["ptxas"]
-    return Kernel.made(_c.heddle_pack_compile, elem(type), target.encode(), ptxas and ptxas.encode())
+    return Kernel.made(_c.heddle_pack_compile_transposed if transposed else _c.heddle_pack_compile, elem(type),
+                       target.encode(), ptxas and ptxas.encode())
 
 
-def packer_of(device, type):
+def packer_of(device, type, transposed=False):
     """Its handle in the device's context, which is the current one; None: it is not made, and cannot be while a graph is
     captured."""
+    key = device, type, transposed
     with _lock:
-        if (device, type) not in _packers and not torch.cuda.is_current_stream_capturing():
-            _packers[device, type] = load(compile_packer(type, runtime().target(device)))
-        return _packers.get((device, type))
+        if key not in _packers and not torch.cuda.is_current_stream_capturing():
+            _packers[key] = load(compile_packer(type, runtime().target(device), transposed))
+        return _packers.get(key)
 
 
-def pack_on_device(weight):
-    """The packed bytes of a weight on a GPU, pruned by magnitude, on the current stream; None: there is no kernel."""
+def pack_on_device(weight, transposed=False, out=None):
+    """The packed bytes of a weight on a GPU (transposed: of weight.t()), pruned by magnitude, on the current stream, in
+    `out` where that is given; None: there is no kernel."""
     weight = weight if weight.stride(1) == 1 and weight.stride(0) >= weight.shape[1] else weight.contiguous()
-    (m, k), pitch = weight.shape, max(weight.stride(0), weight.shape[1])
+    pitch = max(weight.stride(0), weight.shape[1])
+    m, k = weight.shape[::-1] if transposed else weight.shape
     with torch.cuda.device(weight.device):
-        packer = packer_of(weight.device.index, type_of(weight.dtype))
+        packer = packer_of(weight.device.index, type_of(weight.dtype), transposed)
         if packer is None:
             return None
-        out = torch.empty(packed_bytes(m, k, weight.dtype), dtype=torch.uint8, device=weight.device)
+        if out is None:
+            out = torch.empty(packed_bytes(m, k, weight.dtype), dtype=torch.uint8, device=weight.device)
         call(_c.heddle_pack_device, packer, m, k, weight.data_ptr(), pitch * weight.element_size(), out.data_ptr(),
              torch.cuda.current_stream().cuda_stream)
     return out

@@ -1,7 +1,7 @@
 """Prune and pack on whatever device a weight is on: docs/format.md as tensor operations.
 
 Bit for bit what heddle_sparse_prune and heddle_sparse_pack_dense make on the host (test/python/test_torch.py). On a GPU a
-kernel packs (heddle_pack_device); tensor operations do where a graph is traced, or captured before the kernel is there."""
+kernel packs (heddle_pack_device); tensor operations do where a graph is captured before the kernel is there."""
 import torch
 
 from ..errors import invalid
@@ -85,15 +85,15 @@ def two_way_mask(weight):
     if weight.dtype == torch.float32 or rows % 4 or columns % 4:
         raise invalid("sparse.two-way", f"got {weight.dtype} of {rows} x {columns}", "16- or 8-bit, multiples of 4")
     tiles = magnitudes(weight).reshape(rows // 4, 4, columns // 4, 4).permute(0, 2, 1, 3).reshape(-1, 16)
-    best = torch.full((len(tiles),), -1, dtype=torch.int64, device=weight.device)
-    chosen = torch.zeros_like(best)
     patterns = _two_way_patterns(weight.device)
-    for i, pattern in enumerate(patterns):
-        total = (tiles.to(torch.int64) * pattern).sum(-1)
-        better = total > best
-        best, chosen = torch.where(better, total, best), torch.where(better, i, chosen)
-    mask = patterns[chosen].reshape(rows // 4, columns // 4, 4, 4).permute(0, 2, 1, 3)
+    # Sums as a product of matrices. Bytes and powers of two are exact in any arithmetic of float32 products (TF32, too).
+    weights = torch.cat((patterns * 256, patterns), 1).t().float()
+    chosen = [(torch.cat((some >> 8, some & 255), 1).float() @ weights).argmax(-1) for some in tiles.split(_TILES_AT_ONCE)]
+    mask = patterns[torch.cat(chosen)].reshape(rows // 4, columns // 4, 4, 4).permute(0, 2, 1, 3)
     return mask.reshape(rows, columns).bool()
+
+
+_TILES_AT_ONCE = 1 << 20  # of a two-way mask: 360 MB of sums
 
 
 def _two_way_patterns(device):
@@ -158,26 +158,6 @@ def _value_blocks(values, slabs, k_blocks):
     return values.view(slabs, 8, 8, k_blocks, 2, 2, chunk).permute(0, 3, 4, 1, 5, 2, 6).reshape(slabs, k_blocks, -1)
 
 
-def value_order(mask, element_bytes, transposed=False):
-    """Where the values of a packed weight stand in the dense one, for a mask that does not change: int32 indices into
-    weight.view(-1), in the order of value_view(). transposed: of the packed transposed weight. None for sizes that are
-    padded."""
-    m, k = mask.shape[::-1] if transposed else mask.shape
-    slabs, k_blocks, _ = _blocks(m, k, element_bytes)
-    if m % BLOCK_ROWS or k % (128 // element_bytes) or mask.numel() >= 2 ** 31:
-        return None
-    index = torch.arange(mask.numel(), dtype=torch.int32, device=mask.device).view(mask.shape)
-    if transposed:
-        mask, index = mask.t(), index.t()
-    return _value_blocks(index[mask].view(m, k // 2), slabs, k_blocks)
-
-
-def value_view(packed, m, k, dtype):
-    """The values of packed bytes, as a view: [slabs, k-blocks, elements]."""
-    slabs, k_blocks, _ = _blocks(m, k, dtype.itemsize)
-    return packed.view(slabs, k_blocks, -1)[..., :4096].view(dtype)
-
-
 def pair_rows(weight):
     """Rows of gate, then of up, as kernels with an act of pairs have them: 8 of gate, 8 of up, in turn."""
     m = weight.shape[0]
@@ -191,20 +171,29 @@ def unpair_rows(weight):
     return weight.reshape(weight.shape[0] // 16, 2, 8, -1).transpose(0, 1).reshape(weight.shape)
 
 
-def pack(weight, pair=False):
+def pack(weight, pair=False, transposed=False, out=None):
     """The packed bytes (uint8) of a weight, on its own device: what `linear` takes. It is pruned by magnitude where it is
-    not sparse already. pair: its rows are gate, then up (an act of pairs)."""
+    not sparse already. pair: its rows are gate, then up (an act of pairs). transposed: the bytes of weight.t().
+    out: a tensor that takes them."""
     if pair:
-        return pack(pair_rows(weight.contiguous().view(_INTEGERS[weight.element_size()])).view(weight.dtype))
-    _check_groups(weight, _TYPES[weight.dtype][1] if weight.dtype in _TYPES else type_of(weight.dtype))
-    is_real = type(weight) in (torch.Tensor, torch.nn.Parameter)  # no tensor that only stands for one
-    packed = _pack_by_kernel(weight) if weight.is_cuda and is_real and not torch.compiler.is_compiling() else None
-    return _pack_by_tensors(weight) if packed is None else packed
+        return pack(pair_rows(weight.contiguous().view(_INTEGERS[weight.element_size()])).view(weight.dtype), out=out)
+    group = _TYPES[weight.dtype][1] if weight.dtype in _TYPES else type_of(weight.dtype)
+    _check_groups(weight.t() if transposed and weight.dim() == 2 else weight, group)
+    if type(weight) not in (torch.Tensor, torch.nn.Parameter) or torch.compiler.is_compiling():
+        packed = torch.ops.heddle.pack(weight, transposed)  # a tensor that only stands for one, or a graph
+        return packed if out is None else out.copy_(packed)
+    return pack_now(weight, transposed, out)
 
 
-def _pack_by_kernel(weight):
-    from ._plans import pack_on_device  # which needs this module
-    return pack_on_device(weight)
+def pack_now(weight, transposed=False, out=None):
+    """By a kernel where there is one, else by tensor operations."""
+    if weight.is_cuda:
+        from ._plans import pack_on_device  # which needs this module
+        packed = pack_on_device(weight, transposed, out)
+        if packed is not None:
+            return packed
+    packed = _pack_by_tensors(weight.t().contiguous() if transposed else weight)
+    return packed if out is None else out.copy_(packed)
 
 
 def _pack_by_tensors(weight):

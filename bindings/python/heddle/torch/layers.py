@@ -184,43 +184,20 @@ class TrainableSparseLinear(nn.Module):
         self.register_buffer("packed", torch.zeros(size, dtype=torch.uint8, device=weight.device), persistent=False)
         self.register_buffer("packed_t", torch.zeros(size_t, dtype=torch.uint8, device=weight.device) if two_way
                              else None, persistent=False)
-        self._take_mask()
         self.repack()
 
     @torch.no_grad()
-    def _take_mask(self):
-        """What follows of the mask alone: codes, and where each packed value stands in the weight."""
-        ones, size = self.mask.to(self.weight.dtype), self.weight.element_size()
-        self.packed.copy_(formats.pack(ones))
-        orders = {"order": formats.value_order(self.mask, size)}
-        if self.two_way:
-            self.packed_t.copy_(formats.pack(ones.t().contiguous()))
-            orders["order_t"] = formats.value_order(self.mask, size, transposed=True)
-        for name, order in orders.items():
-            self.register_buffer(name, order, persistent=False)
-
-    @torch.no_grad()
     def repack(self, new_mask=False):
-        """Packs the weight as it is now; new_mask=True chooses the mask anew by magnitude."""
+        """Packs the weight as it is now, under the mask; new_mask=True chooses the mask anew by magnitude."""
         if new_mask:
             self.mask.copy_(formats.two_way_mask(self.weight) if self.two_way else formats.mask_of(self.weight))
-            self._take_mask()
         self.weight.mul_(self.mask)
-        m, k = self.weight.shape
-        self._put(self.packed, self.order, m, k, self.weight)
+        formats.pack(self.weight, out=self.packed)
         if self.two_way:
-            self._put(self.packed_t, self.order_t, k, m, self.weight.t())
-
-    def _put(self, packed, order, m, k, weight):
-        """The values into packed bytes whose codes stay; where sizes are padded, all of it anew."""
-        if order is None:
-            packed.copy_(formats.pack(weight.contiguous()))
-        else:
-            values = self.weight.view(-1).index_select(0, order.view(-1)).view(order.shape)
-            formats.value_view(packed, m, k, weight.dtype).copy_(values)
+            formats.pack(self.weight, transposed=True, out=self.packed_t)
 
     def forward(self, x):
-        return torch.ops.heddle.masked_linear(x, self.weight, self.packed, self.packed_t, self.bias)
+        return torch.ops.heddle.masked_linear(x, self.weight, self.packed, self.packed_t, self.bias, self.mask)
 
 
 def repack(model, new_mask=False):
