@@ -7,6 +7,15 @@
 
 enum { CHUNK = 256 }; /* even: a chunk of 4-bit elements begins at a byte */
 
+/* A NaN becomes quiet, as by the conversions of the other types. */
+static void widen_bf16(size_t n, const uint16_t *elements, float *values) {
+  for (size_t i = 0; i < n; i++) {
+    uint32_t bits = (uint32_t)elements[i] << 16, is_nan = (bits & 0x7fffffff) > 0x7f800000;
+    bits |= is_nan << 22;
+    memcpy(&values[i], &bits, sizeof bits);
+  }
+}
+
 heddle_status heddle_elem_to_f32(heddle_elem elem, size_t n, const void *elements, float *values) {
   double wide[CHUNK];
   const heddle_elem_info *info = heddle_elem_get(elem);
@@ -18,6 +27,10 @@ heddle_status heddle_elem_to_f32(heddle_elem elem, size_t n, const void *element
       of_byte[bits] = (float)hd_elem_to_double(elem, bits);
     for (size_t i = 0; i < n; i++)
       values[i] = of_byte[((const uint8_t *)elements)[i]];
+    return HEDDLE_OK;
+  }
+  if (elem == HEDDLE_BF16) {
+    widen_bf16(n, elements, values);
     return HEDDLE_OK;
   }
   for (size_t at = 0; at < n; at += CHUNK) {
@@ -43,27 +56,33 @@ typedef struct float8 {
   uint8_t largest;
 } float8;
 
-static uint8_t to_float8(float8 f, float value) {
-  uint32_t bits, magnitude, code;
-  memcpy(&bits, &value, sizeof bits);
-  magnitude = bits & 0x7fffffff;
+/* Steps of the smallest subnormal, rounded by the adder. Meaningless above the smallest normal. */
+static uint32_t to_subnormal(float8 f, uint32_t magnitude) {
+  uint32_t whole = (127 + 23 - (f.bias - 1 + f.man_bits)) << 23, code;
+  float steps, size;
+  memcpy(&steps, &whole, sizeof steps);
+  memcpy(&size, &magnitude, sizeof size);
+  size += steps;
+  memcpy(&code, &size, sizeof code);
+  return code - whole;
+}
+
+/* Meaningless below the smallest normal. */
+static uint32_t to_normal(float8 f, uint32_t magnitude) {
   unsigned shift = 23 - f.man_bits;
-  uint32_t smallest_normal = (128 - f.bias) << 23;
-  if (magnitude < smallest_normal) { /* steps of the smallest subnormal, rounded by the adder */
-    uint32_t whole = (127 + 23 - (f.bias - 1 + f.man_bits)) << 23;
-    float sum, steps, size;
-    memcpy(&steps, &whole, sizeof steps);
-    memcpy(&size, &magnitude, sizeof size);
-    sum = size + steps;
-    memcpy(&code, &sum, sizeof code);
-    code -= whole;
-  } else {
-    code = (magnitude + (1u << (shift - 1)) - 1 + (magnitude >> shift & 1)) >> shift;
-    code -= (127 - f.bias) << f.man_bits;
-    code = code > f.largest ? f.largest : code;
-  }
-  code = magnitude > 0x7f800000 ? 0x7f : code | (bits >> 24 & 0x80);
-  return (uint8_t)code;
+  uint32_t code = (magnitude + (1u << (shift - 1)) - 1 + (magnitude >> shift & 1)) >> shift;
+  code -= (127 - f.bias) << f.man_bits;
+  return code > f.largest ? f.largest : code;
+}
+
+/* Both ways are gone, without a branch: the compiler makes vectors of it. */
+static inline uint8_t to_float8(float8 f, float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  uint32_t magnitude = bits & 0x7fffffff;
+  uint32_t normal = to_normal(f, magnitude), subnormal = to_subnormal(f, magnitude);
+  uint32_t code = magnitude < (128 - f.bias) << 23 ? subnormal : normal;
+  return (uint8_t)(magnitude > 0x7f800000 ? 0x7f : code | (bits >> 24 & 0x80));
 }
 
 /* What weights become mostly, without the way through doubles; false: another type. */

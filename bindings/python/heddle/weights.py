@@ -15,6 +15,7 @@ import json
 import math
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -68,13 +69,12 @@ def _write_files(source, out, plan):
 # ---- dense weights, pruned ----
 
 
-def _prune_pack(dense, type, threads):
+def _prune_pack(dense, type):
     """The payload of elements [m, k] of a type, pruned."""
     m, k = dense.shape
     out = np.empty(packed_bytes(m, k, type, FAMILY), np.uint8)
-    options = _c.heddle_prune_pack_options(n_threads=threads)
-    call(_c.heddle_sparse_prune_pack, elem(type), _c.HEDDLE_FAMILY_WGMMA, m, k, dense.ctypes.data, dense.strides[0],
-         ctypes.byref(options), out.ctypes.data)
+    call(_c.heddle_sparse_prune_pack, elem(type), _c.HEDDLE_FAMILY_WGMMA, m, k, dense.ctypes.data, dense.strides[0], None,
+         out.ctypes.data)
     return out
 
 
@@ -89,7 +89,7 @@ def _mask_by_scores(scores, group, kept):
 class Block:
     """Some rows of a weight on their way: numbers (f32) to payload, scales and energies."""
 
-    def __init__(self, numbers, type, threads, scores=None, mask=None):
+    def __init__(self, numbers, type, scores=None, mask=None):
         group, kept = (2, 1) if type == "tf32" else (4, 2)
         self.energy = float(np.dot(numbers.ravel(), numbers.ravel()))
         if scores is not None:
@@ -98,13 +98,13 @@ class Block:
             numbers = numbers * mask
         self.scale = None
         if type in _LARGEST:  # pruned as bf16 first: of 8-bit values too many would tie
-            pruned = SparseMatrix(_prune_pack(encode(numbers, "bf16"), "bf16", threads), numbers.shape, "bf16", FAMILY)
+            pruned = SparseMatrix(_prune_pack(encode(numbers, "bf16"), "bf16"), numbers.shape, "bf16", FAMILY)
             numbers = pruned.numbers()
             self.scale = np.maximum(np.abs(numbers).max(1), 1e-12).astype(np.float32) / np.float32(_LARGEST[type])
             stored = encode(numbers / self.scale[:, None], type)
         else:
             stored = encode(numbers, type) if type != "tf32" else np.ascontiguousarray(numbers)
-        self.payload = _prune_pack(stored, type, threads)
+        self.payload = _prune_pack(stored, type)
         kept = SparseMatrix(self.payload, numbers.shape, type, FAMILY).canonical()[0]
         kept = decode(kept, type).reshape(numbers.shape[0], -1)
         kept = kept * self.scale[:, None] if self.scale is not None else kept
@@ -112,10 +112,11 @@ class Block:
 
 
 class Conversion:
-    """One file's way. scores and masks are Tensors with the weights' own names, or None."""
+    """One file's way. scores and masks are Tensors with the weights' own names, or None; pool: an executor of n_threads
+    threads, which share a step: NumPy and libheddle compute without Python's lock."""
 
-    def __init__(self, source, type, threads, scores=None, masks=None, tell=lambda name, note: None):
-        self.source, self.type, self.threads = source, type, threads
+    def __init__(self, source, type, pool, n_threads, scores=None, masks=None, tell=lambda name, note: None):
+        self.source, self.type, self.pool, self.n_threads = source, type, pool, n_threads
         self.scores, self.masks, self.tell = scores, masks, tell
 
     def plan(self, choose):
@@ -138,20 +139,28 @@ class Conversion:
 
     def write(self, writer, name, matrix, first, count):
         """A step: some rows of a weight."""
+        *experts, m, k = self.source.tensors[name]["shape"]
+        note = writer.notes.setdefault(name, {"energy": 0.0, "kept": 0.0})
+        each = 64 * max(1, -(-count // (64 * self.n_threads)))  # rows of a thread: whole slabs
+        parts = [(row, min(each, first + count - row)) for row in range(first, first + count, each)]
+        for block in self.pool.map(lambda part: self.write_part(writer, name, matrix, *part), parts):
+            note["energy"], note["kept"] = note["energy"] + block.energy, note["kept"] + block.kept
+        if matrix * m + first + count == m * math.prod(experts):
+            self.tell(name, note)
+
+    def write_part(self, writer, name, matrix, first, count):
+        """Some slabs of a step, on a thread."""
         shape = self.source.tensors[name]["shape"]
-        *experts, m, k = shape
+        m, k = shape[-2:]
         row, more = matrix * m + first, {}
         for what, source in (("scores", self.scores), ("mask", self.masks)):
             if source is not None and name in source.tensors:
                 more[what] = self.numbers(source, name, row, count, k)
-        block = Block(self.numbers(self.source, name, row, count, k), self.type, self.threads, **more)
+        block = Block(self.numbers(self.source, name, row, count, k), self.type, **more)
         writer.put(f"{name}.packed", _place(self.type, shape, matrix, first), block.payload)
         if block.scale is not None:
             writer.put(f"{name}.scale", 4 * row, block.scale)
-        note = writer.notes.setdefault(name, {"energy": 0.0, "kept": 0.0})
-        note["energy"], note["kept"] = note["energy"] + block.energy, note["kept"] + block.kept
-        if row + count == m * math.prod(experts):
-            self.tell(name, note)
+        return block
 
     @staticmethod
     def numbers(tensors, name, row, count, k):
@@ -193,10 +202,12 @@ def convert(source, out, type="bf16", match=("*.weight",), exclude=("*embed*", "
     scores, masks = (Tensors(path) if path else None for path in (scores, masks))
     choose = chooser(match, exclude, type)
 
-    def plan(tensors):
-        return Conversion(tensors, type, threads, scores, masks,
-                          lambda name, note: tell(name, _kept_share(note))).plan(choose)
-    return {name: _kept_share(note) for name, note in _write_files(source, out, plan).items()}
+    n_threads = max(1, threads)
+    with ThreadPoolExecutor(n_threads) as pool:
+        def plan(tensors):
+            return Conversion(tensors, type, pool, n_threads, scores, masks,
+                              lambda name, note: tell(name, _kept_share(note))).plan(choose)
+        return {name: _kept_share(note) for name, note in _write_files(source, out, plan).items()}
 
 
 # ---- packed files, and the forms of others ----
