@@ -15,12 +15,16 @@ import urllib.parse
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PAGES = {  # caption: pages of docs/, in their order
-    "Start": ["python", "embedding", "tuning", "pages"],
-    "How it works": ["glossary", "schedule", "verification"],
-    "Reference": ["support", "format", "ir", "instructions", "service", "operations", "service-verification",
+    "Tutorials": ["tutorials/pytorch", "tutorials/jit", "tutorials/cmake"],
+    "Guides": ["howto", "python", "embedding", "tuning", "pages"],
+    "Concepts": ["concepts", "glossary", "schedule", "verification"],
+    "Reference": ["support", "format", "ir", "instructions", "refusals", "service", "operations", "service-verification",
                   "trust-verification"],
     "Figures": ["bench/README"],
 }
+sys.path.insert(0, HERE)
+import error_rules  # noqa: E402
+
 parser = argparse.ArgumentParser()
 parser.add_argument("--package")
 parser.add_argument("out")
@@ -63,6 +67,14 @@ def page_text(path):
             raise SystemExit(f"{path}: no {link}")
         return f"{label} (`{os.path.relpath(at, ROOT)}`)"
     return re.sub(r"\[([^\]]+)\]\(([^)\s]+)\)", mend, open(path).read())
+
+
+def refusals_reference():
+    text, n_rules = error_rules.page(ROOT)
+    if n_rules < 400:
+        raise SystemExit(f"only {n_rules} rules were found in the sources: error_rules.py does not read them any more")
+    with open(os.path.join(source, "refusals.md"), "w") as page:
+        page.write(text)
 
 
 def c_reference():
@@ -179,6 +191,7 @@ def check_links():
 shutil.rmtree(args.out, ignore_errors=True)
 os.makedirs(source)
 copy_pages()
+refusals_reference()
 write_index(c_reference(), python_reference())
 env = dict(os.environ, PYTHONPATH=os.path.abspath(args.package) if args.package else "")
 run(sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", source, html_out, env=env)
