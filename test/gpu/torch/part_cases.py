@@ -131,7 +131,22 @@ def scaled(shape, out, with_bias):
         torch.testing.assert_close(got, dense, rtol=2e-2, atol=2e-2)
 
 
+def imported(dtype, m, k):
+    """The dense weight of cuSPARSELt's form, and of the tensors that hold it."""
+    import heddle.torch as ht
+    if DEVICE != "cuda":
+        return
+    weight = sparse_weight(m, k, torch.bfloat16).to(dtype)
+    assert torch.equal(ht.dense_of(torch._cslt_compress(weight), k).float(), weight.float())
+    if dtype.itemsize == 2:
+        for backend in (torch.sparse.SparseSemiStructuredTensorCUSPARSELT, torch.sparse.SparseSemiStructuredTensorCUTLASS):
+            assert torch.equal(ht.pack(ht.dense_of(backend.from_dense(weight))), ht.pack(weight)), backend
+
+
 def small_cases():
+    for dtype, (m, k) in itertools.product((torch.bfloat16, torch.float16, torch.int8, torch.float8_e4m3fn),
+                                           ((64, 128), (256, 2112))):
+        yield imported, (dtype, m, k)
     for dtype in OUT:
         for shape in ((128, 1), (128, 64), (128, 128)):
             yield mm_first, (dtype, shape, False)

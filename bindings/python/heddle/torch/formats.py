@@ -218,6 +218,27 @@ def _pack_by_tensors(weight):
     return out.view(-1)
 
 
+def dense_of(weight, in_features=None):
+    """The dense tensor of a weight in one of torch's sparse forms: a SparseSemiStructuredTensor, or what
+    torch._cslt_compress made, [m, ...] with the in_features it had. A dense one is given back.
+
+    cuSPARSELt's form is opaque: the dense weight is its product with the identity, which is exact (but for -0)."""
+    if isinstance(weight, torch.sparse.SparseSemiStructuredTensor):
+        return weight.to_dense()
+    if in_features is None:
+        return weight
+    eye = torch.eye(in_features, device=weight.device, dtype=torch.float32).to(weight.dtype)
+    more = {} if weight.dtype.itemsize > 1 else {"out_dtype": torch.bfloat16}  # exact of any 8-bit value
+    parts = [torch._cslt_sparse_mm(weight, some.t(), **more) for some in eye.split(_COLUMNS_AT_ONCE)]
+    dense = torch.cat(parts, 1)
+    if dense.is_floating_point() and not bool(dense.isfinite().all()):
+        raise invalid("torch.cusparselt", "the product with the identity has Inf or NaN", "finite weights")
+    return dense.to(weight.dtype)
+
+
+_COLUMNS_AT_ONCE = 1024  # of the identity
+
+
 def unpack(packed, m, k, dtype, pair=False):
     """The dense weight [m, k] of packed bytes: the inverse of pack."""
     if pair:

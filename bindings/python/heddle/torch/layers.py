@@ -61,7 +61,7 @@ class SparseLinear(nn.Module):
         scores, mask: in the place of magnitudes: the largest scores stay, or what the mask says
         prune: False refuses a weight that is not 2:4 already
         act: of pairs: the layer's rows are gate, then up, and its output is half as wide"""
-        weight = layer.weight.detach()
+        weight = formats.dense_of(layer.weight.detach())
         dtype = dtype or weight.dtype
         if act in _plans.PAIRS and layer.out_features % 16:
             raise invalid("torch.pair", f"got {layer.out_features} rows of gate and up", "a multiple of 16")
@@ -86,7 +86,8 @@ class SparseLinear(nn.Module):
                           f"{tuple(up.weight.shape)} {up.weight.dtype}, biases {gate.bias is not None} and "
                           f"{up.bias is not None}", f"{', '.join(_plans.PAIRS)}; two layers of one shape and type")
         both = nn.Linear(gate.in_features, 2 * gate.out_features, gate.bias is not None, device="meta")
-        both.weight = nn.Parameter(torch.cat((gate.weight.detach(), up.weight.detach())), requires_grad=False)
+        halves = [formats.dense_of(layer.weight.detach()) for layer in (gate, up)]
+        both.weight = nn.Parameter(torch.cat(halves), requires_grad=False)
         if gate.bias is not None:
             both.bias = nn.Parameter(torch.cat((gate.bias.detach(), up.bias.detach())), gate.bias.requires_grad)
         return cls.from_linear(both, dtype=dtype, scores=None if scores is None else torch.cat(tuple(scores)),
