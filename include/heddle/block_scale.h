@@ -2,12 +2,15 @@
  * PTX ISA, "Block Scaling", of mma.sync and of tcgen05.mma).
  *
  * R rows (of A, or columns of B) of K elements have one scale for each `block` elements of k: a
- * byte (ue8m0, ue4m3), ceil(K / block) of them a row. A k-block of k is 128 bytes of a row of B.
+ * byte (ue8m0, ue4m3), or for sm_90a an f32, ceil(K / block) of them a row. A k-block of k is 128
+ * bytes of a row of B. Where 128 rows of A share a scale, R is the number of such blocks.
  *
  * K-block order (mma.sp: sm_120a, sm_121a): the scales of all rows for one k-block stand together,
  * a row's behind each other; k-blocks stand `pitch` bytes apart, a multiple of 16. With `each` =
  * k-block / block, scale b of a row is the byte
  *   b / each * pitch + row * each + b % each
+ * Of f32 (sm_90a: blocks of 128 of 8-bit types, `each` is 1) it is the four bytes from
+ *   b * pitch + row * 4
  * Tile order (tcgen05.mma.sp: sm_100a to sm_110a): tiles of 128 rows by 4 scales, 512 bytes each,
  * as tensor memory takes them; those of 128 rows follow each other along k, whole k-blocks of it,
  * and are `pitch` bytes: scale b of a row is the byte
@@ -18,8 +21,8 @@
  *
  * Common errors: HEDDLE_INVALID (no order, no rows, K 0, a pitch or row too short, a size past
  * SIZE_MAX) and HEDDLE_UNSUPPORTED (an element type that is not of 8 or 4 bits, a block that does
- * not divide its k-block), with a diagnostic in ctx (may be NULL). Thread-safe for distinct
- * buffers. */
+ * not divide its k-block, scales of other bytes), with a diagnostic in ctx (may be NULL).
+ * Thread-safe for distinct buffers. */
 #ifndef HEDDLE_BLOCK_SCALE_H
 #define HEDDLE_BLOCK_SCALE_H
 
@@ -44,6 +47,7 @@ typedef struct heddle_block_scale_shape {
   heddle_elem elem; /* of the matrix that is scaled */
   uint32_t block;   /* elements of k that share a scale */
   uint64_t rows, k;
+  uint32_t scale_bytes; /* of a scale: 1 (or 0), or 4 of f32, in k-block order alone */
 } heddle_block_scale_shape;
 
 /* The least pitch (of tiles the only one), and the bytes of all scales at it. */

@@ -5,10 +5,17 @@
 #include "Support/diag.h"
 #include "heddle/sparse.h"
 
-enum { PITCH_UNIT = 16, TILE_ROWS = 128, TILE_SCALES = 4, TILE_BYTES = 512, LANES = 32 };
+enum {
+  PITCH_UNIT = 16,
+  TILE_ROWS = 128,
+  TILE_SCALES = 4,
+  TILE_BYTES = 512,
+  LANES = 32,
+  F32_BYTES = 4
+};
 
-/* Scales of a row: in a k-block, and in all; what stands a pitch apart (k-blocks, or bands of 128
- * rows), how many of them, and the least pitch. */
+/* Bytes of scales of a row: in a k-block, and in all; what stands a pitch apart (k-blocks, or bands
+ * of 128 rows), how many of them, and the least pitch. */
 typedef struct order {
   size_t each, blocks, parts, pitch;
 } order;
@@ -44,14 +51,19 @@ static heddle_status find_order(heddle_context *ctx, const heddle_block_scale_sh
                     "got order %d; legal: those of heddle_scales_order; nearest: %d", (int)s->order,
                     HEDDLE_SCALES_TILES);
   HD_TRY(find_k_block(ctx, s, &k_block));
-  size_t each = k_block / s->block;
+  size_t bytes = s->scale_bytes ? s->scale_bytes : 1, each = k_block / s->block * bytes;
+  if (bytes != 1 && (bytes != F32_BYTES || tiles))
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "block-scale.bytes",
+                    "got scales of %zu bytes%s; legal: 1, or 4 in k-block order; nearest: %d",
+                    bytes, tiles ? " in tile order" : "",
+                    tiles || bytes < F32_BYTES ? 1 : F32_BYTES);
   /* so that what follows neither wraps nor, as tiles of all rows and blocks, ends past SIZE_MAX */
   if (s->rows == 0 || s->k == 0 || s->k > SIZE_MAX / TILE_BYTES - k_block ||
       s->rows > (SIZE_MAX / TILE_BYTES - PITCH_UNIT) / each)
     return too_large(ctx, s);
   size_t rows = (size_t)s->rows, k_blocks = ((size_t)s->k + k_block - 1) / k_block;
   *o = (order){.each = each,
-               .blocks = ((size_t)s->k + s->block - 1) / s->block,
+               .blocks = ((size_t)s->k + s->block - 1) / s->block * bytes,
                .parts = tiles ? (rows + TILE_ROWS - 1) / TILE_ROWS : k_blocks,
                .pitch = tiles ? (k_blocks * each + TILE_SCALES - 1) / TILE_SCALES * TILE_BYTES
                               : (rows * each + PITCH_UNIT - 1) / PITCH_UNIT * PITCH_UNIT};

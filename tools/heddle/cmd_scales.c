@@ -17,7 +17,8 @@ typedef struct scales_job {
   heddle_block_scale_shape shape;
   int64_t block, k; /* as given; k 0: whole blocks */
   uint64_t blocks;  /* of a row */
-  void *scales; /* owned: rows x blocks bytes */
+  void *scales; /* owned: rows x blocks of `elem` */
+  heddle_elem elem;
   bool pair;
 } scales_job;
 
@@ -32,29 +33,37 @@ static heddle_status check_k(scales_job *job) {
   return HEDDLE_OK;
 }
 
+/* wgmma: f32, of which kernels promote the sums of a k-block. */
 static heddle_status find_order(scales_job *job) {
-  bool tensor = strcmp(job->family, "tcgen05") == 0;
+  enum { USUAL_BLOCK = 64, PROMOTED_BLOCK = 128, F32_BYTES = 4 };
+  bool tensor = strcmp(job->family, "tcgen05") == 0, f32 = strcmp(job->family, "wgmma") == 0;
   job->shape.order = tensor ? HEDDLE_SCALES_TILES : HEDDLE_SCALES_K_BLOCKS;
-  if (tensor || strcmp(job->family, "mma") == 0)
+  job->shape.scale_bytes = f32 ? F32_BYTES : 1;
+  job->elem = f32 ? HEDDLE_F32 : HEDDLE_U8;
+  if (!job->block)
+    job->block = f32 ? PROMOTED_BLOCK : USUAL_BLOCK;
+  if (tensor || f32 || strcmp(job->family, "mma") == 0)
     return HEDDLE_OK;
-  static const char *const legal[] = {"mma", "tcgen05"};
+  static const char *const legal[] = {"mma", "wgmma", "tcgen05"};
   return hd_error(job->ctx, HEDDLE_INVALID, HD_NOWHERE, "block-scale.family",
-                  "got '%s'; legal: mma, tcgen05 (which scale blocks); nearest: %s", job->family,
-                  cli_nearest(job->family, legal, HD_COUNT(legal)));
+                  "got '%s'; legal: mma, wgmma, tcgen05 (which scale blocks); nearest: %s",
+                  job->family, cli_nearest(job->family, legal, HD_COUNT(legal)));
 }
 
 static heddle_status write_scales(scales_job *job, size_t pitch, size_t n_bytes) {
   uint8_t *packed = hd_try_zalloc(job->ctx, n_bytes, "the packed scales");
   if (!packed)
     return HEDDLE_NO_MEMORY;
-  heddle_status status = heddle_block_scale_pack(job->ctx, &job->shape, job->scales, job->blocks,
-                                                 packed, pitch);
+  size_t bytes = job->shape.scale_bytes;
+  heddle_status status = heddle_block_scale_pack(job->ctx, &job->shape, job->scales,
+                                                 job->blocks * bytes, packed, pitch);
   if (status == HEDDLE_OK)
-    status = hd_npy_write(job->ctx, job->out ? job->out : "-", HEDDLE_U8, n_bytes / pitch, pitch,
-                          packed, pitch);
+    status = hd_npy_write(job->ctx, job->out ? job->out : "-", job->elem, n_bytes / pitch,
+                          pitch / bytes, packed, pitch);
   hd_free(packed);
   if (status == HEDDLE_OK && job->out)
-    printf("%s: %zu %s at a pitch of %zu, for %llu rows of k %llu\n", job->out, n_bytes / pitch,
+    printf("%s: %zu %s at a pitch of %zu bytes, for %llu rows of k %llu\n", job->out,
+           n_bytes / pitch,
            job->shape.order == HEDDLE_SCALES_TILES ? "bands of 128 rows" : "k-blocks", pitch,
            (unsigned long long)job->shape.rows, (unsigned long long)job->shape.k);
   return status;
@@ -63,7 +72,7 @@ static heddle_status write_scales(scales_job *job, size_t pitch, size_t n_bytes)
 static heddle_status run(scales_job *job) {
   size_t pitch, n_bytes;
   HD_TRY(find_order(job));
-  HD_TRY(hd_npy_read(job->ctx, job->in, HEDDLE_U8, &job->scales, &job->shape.rows,
+  HD_TRY(hd_npy_read(job->ctx, job->in, job->elem, &job->scales, &job->shape.rows,
                      &job->blocks));
   if (job->block < 1 || job->block > UINT32_MAX)
     return hd_error(job->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "block-scale.block",
@@ -73,28 +82,32 @@ static heddle_status run(scales_job *job) {
   HD_TRY(check_k(job));
   HD_TRY(heddle_block_scale_plan(job->ctx, &job->shape, &pitch, &n_bytes));
   if (job->pair)
-    HD_TRY(sparse_pair(job->ctx, job->shape.rows, job->blocks, job->scales));
+    HD_TRY(sparse_pair(job->ctx, job->shape.rows, job->blocks * job->shape.scale_bytes,
+                       job->scales));
   return write_scales(job, pitch, n_bytes);
 }
 
 int cmd_scales(int argc, char **argv) {
-  scales_job job = {.family = "mma", .shape.elem = HEDDLE_E4M3, .block = 64};
+  scales_job job = {.family = "mma", .shape.elem = HEDDLE_E4M3};
   const cli_option options[] = {
       {"type", CLI_ELEM, &job.shape.elem, "T", "of the matrix that is scaled (default e4m3)"},
-      {"block", CLI_INT, &job.block, "N", "elements of k that share a scale (default 64)"},
+      {"block", CLI_INT, &job.block, "N",
+       "elements of k that share a scale (default 64; wgmma: 128)"},
       {"family", CLI_TEXT, &job.family, "F",
-       "of the instructions: mma (default; sm_120a), tcgen05 (sm_100a)"},
+       "of the instructions: mma (default; sm_120a), wgmma (sm_90a), tcgen05 (sm_100a)"},
       {"k", CLI_INT, &job.k, "K", "of the matrix (default: whole blocks)"},
       {"pair", CLI_FLAG, &job.pair, NULL, "of an A packed with --pair: gate's rows, then up's"},
       {"o", CLI_TEXT, &job.out, "OUT", "the .npy to write (default: standard output)"},
       {0}};
   const cli_command command = {
       .usage = "scales IN.npy [--family F] [--type T] [--block N] [--k K] [--pair] [-o OUT]",
-      .about = "Turns block scales (bytes of ue8m0 or ue4m3, a row for each row of A or column\n"
-               "of B) into the bytes that a kernel reads as block_scale_a or block_scale_b\n"
-               "(docs/format.md): a row of OUT is a k-block of k (family mma) or 128 rows\n"
-               "(tcgen05), its length the pitch. Blocks past K become 0.",
+      .about = "Turns block scales (bytes of ue8m0 or ue4m3, of wgmma f32; a row for each row of\n"
+               "A, or each 128 that share them, or column of B) into the bytes that a kernel\n"
+               "reads as block_scale_a or block_scale_b (docs/format.md): a row of OUT is a\n"
+               "k-block of k (mma, wgmma) or 128 rows (tcgen05), its length the pitch. Blocks\n"
+               "past K become 0.",
       .examples = "heddle scales sa.npy --type e4m3 --block 64 -o sa.k_blocks.npy\n"
+                  "heddle scales weight_scale_inv.npy --family wgmma -o sa.k_blocks.npy\n"
                   "heddle scales sa.npy --family tcgen05 --type e4m3 -o sa.tiles.npy\n"
                   "heddle scales sb.npy --type e2m1p --block 32 --k 4160 -o sb.k_blocks.npy\n",
       .options = options,

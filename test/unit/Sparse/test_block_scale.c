@@ -19,7 +19,7 @@ static uint8_t scale_of(size_t row, size_t block) {
 /* Scale i of k-block g of a row stands at g * pitch + row * (k-block / block) + i. */
 static void check_order(heddle_elem elem, uint32_t k_block, uint32_t block, size_t rows, size_t k,
                         size_t more) {
-  const heddle_block_scale_shape shape = {HEDDLE_SCALES_K_BLOCKS, elem, block, rows, k};
+  const heddle_block_scale_shape shape = {HEDDLE_SCALES_K_BLOCKS, elem, block, rows, k, 0};
   size_t pitch, n_bytes, blocks = (k + block - 1) / block, each = k_block / block;
   assert_int_equal(heddle_block_scale_plan(NULL, &shape, &pitch, &n_bytes), HEDDLE_OK);
   assert_int_equal(pitch, (rows * each + 15) / 16 * 16);
@@ -53,9 +53,43 @@ static void scales_of_a_k_block_stand_together(void **state) {
       }
 }
 
+/* f32: scale b of a row stands at b * pitch + row * 4. */
+static void scales_of_f32_stand_in_k_blocks(void **state) {
+  (void)state;
+  enum { ROWS = 7, K = 900, BLOCKS = 8, PITCH = 48 };
+  const heddle_block_scale_shape shape = {HEDDLE_SCALES_K_BLOCKS, HEDDLE_E4M3, 128, ROWS, K, 4};
+  float from[ROWS][BLOCKS], to[BLOCKS][PITCH / 4];
+  size_t pitch, n_bytes;
+  assert_int_equal(heddle_block_scale_plan(NULL, &shape, &pitch, &n_bytes), HEDDLE_OK);
+  assert_true(pitch == 32 && n_bytes == BLOCKS * 32);
+  for (int row = 0; row < ROWS; row++)
+    for (int b = 0; b < BLOCKS; b++)
+      from[row][b] = (float)(row * BLOCKS + b + 1) / 3;
+  memset(to, UNTOUCHED, sizeof to);
+  assert_int_equal(heddle_block_scale_pack(NULL, &shape, from, sizeof from[0], to, PITCH),
+                   HEDDLE_OK);
+  for (int b = 0; b < BLOCKS; b++)
+    for (int row = 0; row < PITCH / 4; row++) {
+      uint32_t got, untouched = 0xeeeeeeee, right = untouched;
+      memcpy(&got, &to[b][row], sizeof got);
+      if (row < ROWS)
+        memcpy(&right, &from[row][b], sizeof right);
+      assert_int_equal(got, right);
+    }
+}
+
+static void refuse_bytes(heddle_scales_order order, uint32_t bytes) {
+  const heddle_block_scale_shape shape = {order, HEDDLE_E4M3, 128, 8, 128, bytes};
+  size_t pitch, n_bytes;
+  heddle_context *ctx = heddle_context_create();
+  assert_int_equal(heddle_block_scale_plan(ctx, &shape, &pitch, &n_bytes), HEDDLE_UNSUPPORTED);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "block-scale.bytes");
+  heddle_context_free(ctx);
+}
+
 /* Scale i of a row stands in tile i / 4 of its 128 rows, in line row % 32, word row / 32 of it. */
 static void check_tiles(heddle_elem elem, uint32_t k_block, uint32_t block, size_t rows, size_t k) {
-  const heddle_block_scale_shape shape = {HEDDLE_SCALES_TILES, elem, block, rows, k};
+  const heddle_block_scale_shape shape = {HEDDLE_SCALES_TILES, elem, block, rows, k, 1};
   size_t pitch, n_bytes, blocks = (k + block - 1) / block, bands = (rows + 127) / 128;
   size_t tiles = ((k + k_block - 1) / k_block * (k_block / block) + 3) / 4;
   assert_int_equal(heddle_block_scale_plan(NULL, &shape, &pitch, &n_bytes), HEDDLE_OK);
@@ -89,7 +123,7 @@ static void scales_of_128_rows_stand_in_tiles(void **state) {
 
 static void refuse_plan(heddle_scales_order order, heddle_elem elem, uint32_t block, uint64_t rows,
                         uint64_t k, const char *rule) {
-  const heddle_block_scale_shape shape = {order, elem, block, rows, k};
+  const heddle_block_scale_shape shape = {order, elem, block, rows, k, 0};
   size_t pitch = 1, n_bytes = 2;
   bool unsupported = !strcmp(rule, "block-scale.type") || !strcmp(rule, "block-scale.block");
   heddle_context *ctx = heddle_context_create();
@@ -101,7 +135,7 @@ static void refuse_plan(heddle_scales_order order, heddle_elem elem, uint32_t bl
 }
 
 static void refuse_strides(heddle_scales_order order, size_t row_bytes, size_t pitch) {
-  const heddle_block_scale_shape shape = {order, HEDDLE_E4M3, 64, 8, 128};
+  const heddle_block_scale_shape shape = {order, HEDDLE_E4M3, 64, 8, 128, 0};
   uint8_t scales[64] = {0}, packed[1024];
   heddle_context *ctx = heddle_context_create();
   memset(packed, UNTOUCHED, sizeof packed);
@@ -125,13 +159,15 @@ static void what_no_kernel_reads_is_refused(void **state) {
     refuse_plan(orders[i], HEDDLE_E4M3, 64, 8, UINT64_MAX, "block-scale.size");
   }
   refuse_plan((heddle_scales_order)2, HEDDLE_E4M3, 64, 8, 64, "block-scale.order");
+  refuse_bytes(HEDDLE_SCALES_K_BLOCKS, 2);
+  refuse_bytes(HEDDLE_SCALES_TILES, 4);
   /* of 8 rows of 2 scales */
   static const size_t strides[][2] = {{1, 16}, {2, 8}, {2, 24}, {2, 0}}, tiles[] = {0, 256, 1024};
   for (size_t i = 0; i < HD_COUNT(strides); i++)
     refuse_strides(HEDDLE_SCALES_K_BLOCKS, strides[i][0], strides[i][1]);
   for (size_t i = 0; i < HD_COUNT(tiles); i++)
     refuse_strides(HEDDLE_SCALES_TILES, 2, tiles[i]);
-  const heddle_block_scale_shape two = {HEDDLE_SCALES_K_BLOCKS, HEDDLE_E4M3, 64, 1, 256};
+  const heddle_block_scale_shape two = {HEDDLE_SCALES_K_BLOCKS, HEDDLE_E4M3, 64, 1, 256, 0};
   uint8_t scales[4] = {0}, packed[32]; /* a second k-block that would wrap around to before */
   assert_int_equal(
       heddle_block_scale_pack(NULL, &two, scales, 4, packed + 16, SIZE_MAX - 15),
@@ -141,6 +177,7 @@ static void what_no_kernel_reads_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(scales_of_a_k_block_stand_together),
                                      cmocka_unit_test(scales_of_128_rows_stand_in_tiles),
+                                     cmocka_unit_test(scales_of_f32_stand_in_k_blocks),
                                      cmocka_unit_test(what_no_kernel_reads_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
