@@ -110,7 +110,9 @@ void hd_fill_scales(const hd_fill *fill, heddle_elem elem, uint64_t n_rows, uint
   for (uint64_t i = 0; i < n_rows; i++)
     for (uint64_t j = 0; j < n_blocks; j++) {
       uint64_t h = element_hash(row_hash(fill->seed, fill->first_row + i), j);
-      double fraction = elem == HEDDLE_UE4M3 ? 1 + (double)(h >> 32 & 7) / 8 : 1;
+      double fraction = elem == HEDDLE_UE4M3 ? 1 + (double)(h >> 32 & 7) / 8
+                        : elem == HEDDLE_F32 ? 1 + (double)(h >> 32 & 0x7fffff) / 0x1p23
+                                             : 1;
       double value = fill->limit ? (double)(1 + (h >> 16 & 1)) : ldexp(fraction, (int)(h % 7) - 3);
       hd_elem_store(elem, data, (size_t)(i * n_blocks + j), value);
     }

@@ -39,8 +39,8 @@ void hd_fill_dense(const hd_fill *fill, heddle_elem elem, uint64_t n_rows, uint6
 void hd_fill_sparse(const hd_fill *fill, heddle_elem elem, uint64_t m, uint64_t k, void *data,
                     uint64_t row_stride);
 
-/* Fills block scales, a byte each. Exact (limit not 0): 1 or 2; random: 2^-3 to 2^3, times 1 + i/8
- * for ue4m3. */
+/* Fills block scales, a byte each, or f32. Exact (limit not 0): 1 or 2; random: 2^-3 to 2^3, times
+ * 1 + i/8 for ue4m3, 1 + i/2^23 for f32. */
 void hd_fill_scales(const hd_fill *fill, heddle_elem elem, uint64_t n_rows, uint64_t n_blocks,
                     void *data);
 

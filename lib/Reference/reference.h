@@ -50,6 +50,7 @@ typedef struct hd_reference {
   /* Scales of elements of A by (row, k / block), of B by (column, k / block); data NULL: 1. */
   hd_matrix block_a, block_b;
   unsigned block; /* a power of two of at most 128 */
+  unsigned block_rows; /* rows of A that share block_a's row; 0: 1 */
   double alpha, beta;
   hd_act act;
 } hd_reference;

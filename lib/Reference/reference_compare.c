@@ -27,6 +27,12 @@ double hd_error_bound(heddle_elem d, heddle_elem a, heddle_elem accumulator, uin
   return out + n_instructions * u;
 }
 
+double hd_promoted_bound(heddle_elem d, uint64_t k) {
+  enum { BLOCK = 128 };
+  double n = ceil((double)k / BLOCK);
+  return rounding_of(d) + sqrt(n) * 2 * 4e-5 + n * 0x1p-22;
+}
+
 /* One element at a time, the same walk for both kinds of comparison. */
 typedef struct walk {
   const hd_matrix *d;

@@ -10,6 +10,10 @@
  *                                 floats (their products are truncated before they are added)
  * An instruction's k is 512 bits of A: 16 of tf32 (m64nNk16), 32 of 16 bits, 64 of 8, 128 of 4. */
 double hd_error_bound(heddle_elem d, heddle_elem a, heddle_elem accumulator, uint64_t k);
+/* The same where sums of k-blocks of 128 are scaled and added in f32: out(d) + sqrt(K / 128) * (the
+ * u of a k-block's two instructions) + K / 128 * 2^-22. A k-block's error is relative to its own
+ * sum, and sums of n random blocks are sqrt(n) times as large as one. */
+double hd_promoted_bound(heddle_elem d, uint64_t k);
 
 typedef struct hd_comparison {
   bool ok;

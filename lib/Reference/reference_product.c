@@ -46,6 +46,10 @@ static void scale_blocks(const hd_matrix *scales, unsigned block, uint64_t row, 
   }
 }
 
+static uint64_t scale_row(const hd_reference *r, uint64_t row) {
+  return r->block_rows > 1 ? row / r->block_rows : row;
+}
+
 static void widen_panel(const hd_reference *r, extent k, extent n, panel out) {
   const hd_matrix *b = &r->b;
   double column[PANEL_K];
@@ -64,7 +68,7 @@ static void slice_dense(const hd_reference *r, uint64_t row, extent k, row_slice
   double values[PANEL_K];
   uint64_t index = row * a->row_stride + k.start * a->col_stride;
   hd_elem_load_many(a->elem, a->data, (size_t)index, (size_t)a->col_stride, k.n, values);
-  scale_blocks(&r->block_a, r->block, row, k, values);
+  scale_blocks(&r->block_a, r->block, scale_row(r, row), k, values);
   slice->n = 0;
   for (unsigned i = 0; i < k.n; i++) {
     slice->k[slice->n] = (int)i;
@@ -82,7 +86,7 @@ static void slice_canonical(const hd_reference *r, uint64_t row, extent k, row_s
   double scales[PANEL_K];
   for (unsigned i = 0; i < k.n; i++)
     scales[i] = 1;
-  scale_blocks(&r->block_a, r->block, row, k, scales);
+  scale_blocks(&r->block_a, r->block, scale_row(r, row), k, scales);
   slice->n = 0;
   for (unsigned first = 0; first < k.n; first += group) {
     unsigned code = hd_nibble(codes, (k.start + first) / group);

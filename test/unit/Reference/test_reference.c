@@ -179,6 +179,39 @@ static void block_scales_are_by_row_column_and_block(void **state) {
     }
 }
 
+/* Rows of A that share a scale: as if each had it. */
+static void block_scales_may_be_shared_by_rows(void **state) {
+  (void)state;
+  enum { M = 300, N = 5, K = 264, ROWS = 128, BLOCKS = 3, SHARES = 3 };
+  problem p = make(HEDDLE_E4M3, M, N, K, false);
+  float shared[SHARES * BLOCKS], each[M * BLOCKS];
+  double *expected = hd_xmalloc(sizeof *expected * M * N), *got = hd_xmalloc(sizeof *got * M * N);
+  hd_fill_scales(&(hd_fill){.seed = 5}, HEDDLE_F32, SHARES, BLOCKS, shared);
+  for (int i = 0; i < M * BLOCKS; i++)
+    each[i] = shared[i / BLOCKS / ROWS * BLOCKS + i % BLOCKS];
+  p.r.block = 128;
+  p.r.block_a = (hd_matrix){each, HEDDLE_F32, BLOCKS, 1};
+  assert_int_equal(hd_reference_rows(NULL, &p.r, NULL, M, expected), HEDDLE_OK);
+  p.r.block_a.data = shared;
+  p.r.block_rows = ROWS;
+  assert_int_equal(hd_reference_rows(NULL, &p.r, NULL, M, got), HEDDLE_OK);
+  assert_memory_equal(got, expected, sizeof *got * M * N);
+  free(expected);
+  free(got);
+  release(&p);
+}
+
+/* Tighter than without promotion, the more so the longer k is. */
+static void promotion_tightens_the_bound(void **state) {
+  (void)state;
+  for (uint64_t k = 128; k <= 16384; k *= 2) {
+    double promoted = hd_promoted_bound(HEDDLE_F32, k);
+    double plain = hd_error_bound(HEDDLE_F32, HEDDLE_E4M3, HEDDLE_F32, k);
+    assert_true(k == 128 ? promoted < 1.01 * plain : promoted < 0.75 * plain);
+    assert_true(promoted > plain / (double)k * 64);
+  }
+}
+
 static void row_past_the_end_is_refused(void **state) {
   (void)state;
   problem p = make(HEDDLE_BF16, 4, 5, 16, false);
@@ -476,6 +509,8 @@ int main(void) {
       cmocka_unit_test(product_without_c_and_bias),
       cmocka_unit_test(scales_are_by_row_and_by_column),
       cmocka_unit_test(block_scales_are_by_row_column_and_block),
+      cmocka_unit_test(block_scales_may_be_shared_by_rows),
+      cmocka_unit_test(promotion_tightens_the_bound),
       cmocka_unit_test(row_past_the_end_is_refused),
       cmocka_unit_test(sampled_rows_are_distinct),
       cmocka_unit_test(activations),
