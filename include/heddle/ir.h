@@ -102,11 +102,15 @@ HEDDLE_API void heddle_problem_set_bias(heddle_problem *problem, heddle_elem typ
  * a column of B (n). The product is scaled before alpha, beta and bias. */
 typedef enum heddle_scale { HEDDLE_SCALE_NONE, HEDDLE_SCALE_ONE, HEDDLE_SCALE_VECTOR } heddle_scale;
 HEDDLE_API void heddle_problem_set_scales(heddle_problem *problem, heddle_scale a, heddle_scale b);
-/* Scales of A and of B for each `block` elements of k (ue8m0, ue4m3), in k-block order, on targets
- * with tcgen05 in tile order (heddle/block_scale.h); both operands have them. ld_a, ld_b: pitches
- * of a k-block in scales, 0: an argument of the kernel; of tiles there is none. */
+/* Scales of A and of B for each `block` elements of k (ue8m0, ue4m3; on sm_90a f32 of blocks of
+ * 128), in k-block order, on targets with tcgen05 in tile order (heddle/block_scale.h); both
+ * operands have them. ld_a, ld_b: pitches of a k-block in scales, 0: an argument of the kernel; of
+ * tiles there is none. */
 HEDDLE_API void heddle_problem_set_block_scales(heddle_problem *problem, heddle_elem type,
                                                 int32_t block, int64_t ld_a, int64_t ld_b);
+/* Of f32 scales: so many rows of A share one (128: 128 x 128 blocks of A); 0, the default: each has
+ * its own. */
+HEDDLE_API void heddle_problem_set_block_rows(heddle_problem *problem, int32_t rows);
 /* "mxf4nvf4", …: of the instruction, where several take the types; NULL: any. */
 HEDDLE_API void heddle_problem_set_kind(heddle_problem *problem, const char *kind);
 /* alpha, beta as arguments of the kernel; otherwise the constant 1. */

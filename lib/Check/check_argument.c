@@ -88,6 +88,26 @@ static void check_map(hd_ck_kernel *k, const hd_op *map, const hd_op *buffer) {
   hd_strbuf_free(&text);
 }
 
+/* A line of scales for each k-block, of f32, one for so many rows of A. */
+static void check_scale_map(hd_ck_kernel *k, const hd_op *map, hd_arg_kind arg) {
+  enum { BYTES = 4 };
+  const hd_op *product = k->program.product.op;
+  bool of_b = arg == HD_ARG_BLOCK_SCALE_B;
+  int64_t block = product ? hd_op_int(product, HD_ATTR_BLOCK, 0) : 0;
+  int64_t rows = product && !of_b ? hd_op_int(product, HD_ATTR_ROWS, 1) : 1;
+  const hd_expr *dims = hd_op_attr(map, HD_ATTR_DIMS)->exprs;
+  const hd_expr *strides = hd_op_attr(map, HD_ATTR_STRIDES)->exprs;
+  const int64_t *box = hd_op_attr(map, HD_ATTR_BOX)->ints;
+  bool right = block && hd_op_attr(map, HD_ATTR_BOX)->n == 2 && box[1] == 1 &&
+               hd_op_elem(map, HD_ATTR_TYPE) == HEDDLE_F32 &&
+               hd_expr_is(&dims[0], of_b ? HD_ARG_N : HD_ARG_M, 1, rows) &&
+               hd_expr_is(&dims[1], HD_ARG_K, 1, block) &&
+               hd_expr_is(&strides[1], of_b ? HD_ARG_LDSB : HD_ARG_LDSA, BYTES, 1);
+  if (!right)
+    hd_ck_static_find(k, "data", map, "f32, a scale for each `rows` of m (or n), a line a k-block",
+                      "a tensor map of other block scales than the product's");
+}
+
 static bool has_argument(const hd_ck_kernel *k, hd_arg_kind arg) {
   HD_FOR_OPS(op, k->program.kernel->regions[0])
   if (op->kind == HD_OP_ARG && hd_op_arg(op) == arg)
@@ -115,6 +135,8 @@ static void check_use(hd_ck_kernel *k, const hd_op *op, const struct use *use) {
                       "%s goes to argument \"%s\" where \"%s\" belongs",
                       hd_op_get_info(op->kind)->text, hd_arg_name(hd_op_arg(source)),
                       hd_arg_name(arg));
+  else if (arg == HD_ARG_BLOCK_SCALE_A || arg == HD_ARG_BLOCK_SCALE_B)
+    op->kind == HD_OP_COPY_TMA ? check_scale_map(k, source, arg) : (void)0;
   else if (op->kind == HD_OP_COPY_TMA)
     check_map(k, source, buffer);
   else if (op->kind == HD_OP_STORE_TILE && hd_op_batch(op, HD_AT_store_tile_g) &&

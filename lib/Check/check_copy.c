@@ -115,6 +115,10 @@ static void note_a(hd_ck_machine *m, const hd_op *op, const hd_ck_ring *buffer, 
   }
 }
 
+static bool is_scale_map(const hd_op *map) {
+  return hd_op_arg(map) == HD_ARG_BLOCK_SCALE_A || hd_op_arg(map) == HD_ARG_BLOCK_SCALE_B;
+}
+
 static bool is_scales(const hd_op *arg) {
   return arg && arg->kind == HD_OP_ARG &&
          (hd_op_arg(arg) == HD_ARG_BLOCK_SCALE_A || hd_op_arg(arg) == HD_ARG_BLOCK_SCALE_B);
@@ -147,6 +151,7 @@ void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 
 /* --- tensor maps ---------------------------------------------------------------------------- */
 
+/* Of f32 scales a box is a part of a line, of B lines of a cell. */
 static bool box_fits(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                      const hd_op *map, int64_t bytes) {
   const hd_attr *box = hd_op_attr(map, HD_ATTR_BOX);
@@ -154,7 +159,9 @@ static bool box_fits(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *st
   int64_t lands = elem;
   for (int32_t i = 0; i < box->n; i++)
     lands *= box->ints[i];
-  if (lands == bytes && box->ints[0] * elem == HD_CK_CELL)
+  bool is_line = is_scale_map(map) ? lands == box->ints[0] * elem
+                                         : box->ints[0] * elem == HD_CK_CELL;
+  if (lands == bytes && is_line)
     return true;
   hd_ck_find(m, "tx-bytes", hd_ck_here(m, w, map, -1), hd_ck_here(m, w, step->op, -1),
              "the bytes of the box, of rows of 128 bytes",
@@ -228,6 +235,8 @@ void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
                       "the buffer's swizzle", "the tensor map's swizzle is not the buffer's");
   int64_t elem = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8;
   region.range = (hd_ck_range){.lo = offset, .hi = offset + bytes, .n = 1};
+  if (is_scale_map(map))
+    return land(m, w, step, barrier, region, hd_ck_copy_scale_box(m, step, &region, x, y));
   int64_t run = region.buffer->run;
   uint64_t tag = b_tag(x * elem, run ? y * 4 * run : y);
   land(m, w, step, barrier, region,

@@ -166,6 +166,7 @@ static run_op *const run_ops[HD_N_OPS] = {
     [HD_OP_MMA_SP_SCALED] = hd_ck_mma,
     [HD_OP_WGMMA_SS] = hd_ck_wgmma,
     [HD_OP_WGMMA_RS] = hd_ck_wgmma,
+    [HD_OP_PROMOTE] = hd_ck_promote,
     [HD_OP_TCGEN05_MMA_SP] = hd_ck_tensor_mma,
     [HD_OP_TCGEN05_CP] = hd_ck_tensor_cp,
     [HD_OP_TCGEN05_ST] = hd_ck_tensor_st,

@@ -95,6 +95,7 @@ typedef struct hd_ck_tiles {
  * Columns from `end` on are sums of whatever the slot of B held there: no D may have them. */
 typedef struct hd_ck_content {
   int64_t block, k_block, strip, col, end, scaled;
+  int32_t scaled_rows; /* of A that a scale is for: `scaled` counts blocks of so many; 0: of one */
   int32_t run; /* consecutive columns that a lane has; B and accumulators */
   int32_t step, n_steps;
   int64_t last, stride; /* k-block summed up last, and its distance from the one before */
@@ -289,6 +290,7 @@ typedef struct hd_ck_extents {
   int32_t n_matrices;             /* beside the first, which is 0 */
   hd_ck_groups *groups;           /* NULL: there are none */
   hd_ck_scales scales[2]; /* of A, of B */
+  int64_t boxed[2];       /* bytes of a slot that boxes of f32 scales fill; 0: none do */
   hd_arena arena;
   uint64_t **stored; /* of 16 x 8 (of pairs 8 x 8) blocks of D: bit s, written where part s is the
                         last, or one behind it of the same CTA; bits of parts that there are not,
@@ -490,6 +492,12 @@ void hd_ck_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, const 
                  const hd_ck_content *b, hd_ck_content *sum);
 /* Sizes that the copies of block scales have named, against the problem's. */
 bool hd_ck_scales_extent(const hd_ck_extents *extents, int which, int64_t *expected, int64_t *got);
+/* --- check_promote.c ------------------------------------------------------------------------- */
+/* A box of f32 scales, from (x, k-block y) of their tensor map on, lands at `region`. Gives the
+ * tag. */
+uint64_t hd_ck_copy_scale_box(hd_ck_machine *m, const hd_ck_step *step, const hd_ck_region *region,
+                              int64_t x, int64_t y);
+void hd_ck_promote(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* --- check_scale_tile.c --------------------------------------------------------------------- */
 /* A bulk copy of `bytes` of block scales from byte `from` on. Gives the tag. */
 uint64_t hd_ck_copy_scale_tiles(hd_ck_machine *m, const hd_ck_step *step, int64_t from,

@@ -88,13 +88,25 @@ static void check_buffer(hd_ck_kernel *k, const hd_op *op) {
 
 static void check_instruction(hd_ck_kernel *k, const hd_op *op, const hd_spec_row *row) {
   const hd_op *product = k->program.product.op;
-  int64_t block = hd_op_int(product, HD_ATTR_BLOCK, 0);
+  bool promoted = hd_op_has(product, HD_ATTR_ROWS); /* no instruction has those scales */
+  int64_t block = promoted ? 0 : hd_op_int(product, HD_ATTR_BLOCK, 0);
   compare_elems(k, op, "accumulators", row->operand[HD_OPERAND_D].elem,
                 hd_op_elem(product, HD_ATTR_ACC));
   if (hd_spec_block(row) != block)
     hd_ck_static_find(k, "data", op, "the problem that `product` says",
                       "block scales: the instruction's are of %d elements, the problem's of %lld",
                       hd_spec_block(row), (long long)block);
+}
+
+/* A scale is for as many rows of A as the problem says. */
+static void check_promote(hd_ck_kernel *k, const hd_op *op) {
+  int64_t got = hd_op_int(op, HD_ATTR_ROWS, 1);
+  int64_t expected = hd_op_int(k->program.product.op, HD_ATTR_ROWS, 0);
+  if (got != expected)
+    hd_ck_static_find(k, "data", op, "the problem that `product` says",
+                      "a block scale is for %lld rows of A, the problem's for %lld (0: it has "
+                      "none)",
+                      (long long)got, (long long)expected);
 }
 
 /* Of B all copies go by index, or none. */
@@ -135,6 +147,8 @@ static heddle_status check_op(void *user, hd_op *op) {
     check_store(k, op);
   else if (op->kind == HD_OP_BUFFER)
     check_buffer(k, op);
+  else if (op->kind == HD_OP_PROMOTE)
+    check_promote(k, op);
   else if (op->kind == HD_OP_COPY_TMA)
     check_copy(k, op, hd_copy_tma_buffer(op)->op);
   else if (op->kind == HD_OP_COPY_CP_ASYNC || op->kind == HD_OP_COPY_LD_ST)

@@ -34,8 +34,12 @@ static void check_sum(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
     wrong_data(m, w, step, "matrix of A", matrix, of_a);
   if (c->strip != row % SLAB / STRIP)
     wrong_data(m, w, step, "strip of the slab", c->strip, row % SLAB / STRIP);
-  if (c->scaled && c->scaled != row + 1)
-    wrong_data(m, w, step, "first row of A's block scales", c->scaled - 1, row);
+  int64_t scales = c->scaled_rows > 1 ? row / c->scaled_rows : row;
+  if (c->scaled && c->scaled != scales + 1)
+    wrong_data(m, w, step, "first row of A's block scales", c->scaled - 1, scales);
+  const hd_op *product = m->program->product.op;
+  if (product && hd_op_has(product, HD_ATTR_ROWS) && !c->scaled)
+    wrong_data(m, w, step, "sums without block scales; k-blocks scaled", 0, n_k_blocks);
   hd_ck_scale_stored(m, w, step, c, row);
 }
 

@@ -46,13 +46,15 @@ static void set_size(hd_arg *arg, const hd_problem *p) {
 static void set_pitch(hd_arg *arg, const hd_problem *p) {
   const hd_dense *x = hd_problem_operand(p, arg->kind);
   bool scales = arg->kind == HD_ARG_LDSA || arg->kind == HD_ARG_LDSB;
-  int32_t rows = arg->kind == HD_ARG_LDD && x->transposed ? hd_rows_of_d(p) : 1;
+  int32_t rows = arg->kind == HD_ARG_LDD && x->transposed ? hd_rows_of_d(p)
+                 : arg->kind == HD_ARG_LDSA               ? p->block_rows
+                                                          : 1;
   arg->fixed = x->ld;
   arg->at_least = (hd_expr){.arg = hd_problem_row_size(p, arg->kind),
                             .mul = scales ? hd_scales_a_row(p) : 1,
                             .div = rows};
   if (scales)
-    arg->divisible_by = HD_SCALE_ALIGN;
+    arg->divisible_by = hd_scale_unit(p);
   else if (!x->ld)
     arg->divisible_by = least_common_multiple(x->divisible_by, hd_elems_per_byte(x->elem));
 }

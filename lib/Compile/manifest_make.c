@@ -229,6 +229,7 @@ heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p,
                    .slots = p->combine ? (int32_t)hd_combine_slots(p) : 0,
                    .scale_block = p->block,
                    .scale_tiles = hd_scales_in_tiles(p),
+                   .scale_rows = p->block_rows,
                    .act = hd_arena_strdup(arena, p->act),
                    .user_function = p->user ? hd_arena_strdup(arena, p->user) : NULL};
   hd_hash_format(hash, m.hash);

@@ -170,7 +170,10 @@ static heddle_status fill(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-heddle_status hd_emit_op_frag_zero(hd_emitter *e, const hd_op *op) { return fill(e, op); }
+/* Sums that k-blocks are promoted to are pinned as their parts are. */
+heddle_status hd_emit_op_frag_zero(hd_emitter *e, const hd_op *op) {
+  return hd_emit_pinned_open(e, op) ? HEDDLE_OK : fill(e, op);
+}
 
 /* Zeros as well: a wgmma takes its accumulators as in- and outputs, so registers that nothing sets
  * would stay live around the loop over tiles, and the epilogue would have to do without them (340

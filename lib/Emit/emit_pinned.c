@@ -71,6 +71,8 @@ static const hd_value *handed_on(chain *c, const hd_op *op, int32_t index, const
   case HD_OP_WGMMA_SS:
   case HD_OP_WGMMA_RS:
     return index == 0 ? op->results[0] : NULL;
+  case HD_OP_PROMOTE:
+    return index >= HD_AT_promote_parts ? op->results[index - HD_AT_promote_parts] : NULL;
   case HD_OP_FOR:
     return behind_loop(c, op, index - 3);
   case HD_OP_IF:

@@ -11,9 +11,9 @@
 
 #define HD_PINNED_REGISTER "%%acc%d"
 
-/* The fragment that frag.undef makes is pinned if one op after the other has it alone: wgmma,
- * its fences and waits, loops, branches, up to that behind which it is read. False: it is to be
- * LLVM's. */
+/* The fragment that frag.undef (or frag.zero) makes is pinned if one op after the other has it
+ * alone: wgmma, its fences and waits, promote, loops, branches, up to that behind which it is read.
+ * False: it is to be LLVM's. */
 bool hd_emit_pinned_open(hd_emitter *e, const hd_op *undef);
 /* `to` in LLVM values: what the pinned registers of `from` hold here. */
 void hd_emit_pinned_read(hd_emitter *e, const hd_value *from, const hd_value *to);

@@ -88,6 +88,7 @@ static const struct lowering {
     [HD_OP_MMA_SP_SCALED] = {hd_emit_op_mma_sp_scaled, 120},
     [HD_OP_WGMMA_SS] = {hd_emit_op_wgmma, 90},
     [HD_OP_WGMMA_RS] = {hd_emit_op_wgmma, 90},
+    [HD_OP_PROMOTE] = {hd_emit_op_promote, 0},
     [HD_OP_TCGEN05_MMA_SP] = {hd_emit_op_tcgen05_mma, 100},
     [HD_OP_TCGEN05_ST] = {hd_emit_op_tcgen05_st, 100},
     [HD_OP_TCGEN05_LD] = {hd_emit_op_tcgen05_ld, 100},

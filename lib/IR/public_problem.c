@@ -34,6 +34,7 @@ struct heddle_problem {
   heddle_dim bias_along;
   heddle_scale scale_a, scale_b;
   int32_t block;     /* elements of k that share a scale; 0: none do */
+  int32_t block_rows; /* rows of A that do; 0: none */
   heddle_elem scale; /* its type */
   int64_t lds[2];    /* of A's, of B's */
 };
@@ -129,6 +130,10 @@ void heddle_problem_set_block_scales(heddle_problem *problem, heddle_elem type, 
   problem->block = block;
   problem->lds[0] = ld_a;
   problem->lds[1] = ld_b;
+}
+
+void heddle_problem_set_block_rows(heddle_problem *problem, int32_t rows) {
+  problem->block_rows = rows;
 }
 
 void heddle_problem_set_kind(heddle_problem *problem, const char *kind) {
@@ -363,6 +368,8 @@ static hd_value *build_block_scale(building *g, int which) {
   hd_op_set_elem(g->m, op, HD_ATTR_TYPE, p->scale);
   hd_op_set_str(g->m, op, HD_ATTR_OPERAND, which ? "b" : "a");
   hd_op_set_int(g->m, op, HD_ATTR_BLOCK, p->block);
+  if (which == 0 && p->block_rows)
+    hd_op_set_int(g->m, op, HD_ATTR_ROWS, p->block_rows);
   set_given(g, op, HD_ATTR_LD, p->lds[which]);
   return named(op, which ? "block_scale_b" : "block_scale_a");
 }

@@ -290,6 +290,38 @@ static void check_columns(hd_verifier *v, const hd_op *op) {
                    (long long)offset, (long long)end, in.n / ELEMS * BLOCK, BLOCK);
 }
 
+/* Sums and as many parts, all of one type, in blocks of 8 columns that the slot of B's scales
+ * has. */
+static void check_promote(hd_verifier *v, const hd_op *op) {
+  enum { BLOCK = 8, ELEMS = 4, SCALE_BYTES = 4 };
+  int32_t n = hd_promote_n_parts(op);
+  hd_type type = n ? hd_promote_parts(op)[0]->type : (hd_type){0};
+  bool same = n > 0 && n % 2 == 0 && op->n_results == n && type.elem == HEDDLE_F32 &&
+              type.n % ELEMS == 0;
+  for (int32_t i = 0; same && i < n; i++)
+    same = hd_type_equal(hd_promote_parts(op)[i]->type, type) &&
+           hd_type_equal(op->results[i]->type, type);
+  if (!same) {
+    hd_verify_fail(v, op, "ir.promote",
+                   "fragments and results of several types or numbers; legal: sums, then as many "
+                   "parts, all one f32, 4 elements an 8-column block; results like them");
+    return;
+  }
+  int64_t bytes = (int64_t)type.n / ELEMS * BLOCK * SCALE_BYTES;
+  const hd_op *buffer = hd_promote_scale_b(op)->op;
+  int64_t rows = hd_op_int(op, HD_ATTR_ROWS, 1), run = hd_op_int(op, HD_ATTR_RUN, 0);
+  if (hd_op_int(buffer, HD_ATTR_BYTES, bytes) < bytes)
+    hd_verify_fail(v, op, "ir.slot", "%lld bytes of B's scales; legal: %lld and more",
+                   (long long)hd_op_int(buffer, HD_ATTR_BYTES, 0), (long long)bytes);
+  if (rows != 1 && rows != 128)
+    hd_verify_fail(v, op, "ir.promote", "rows = %lld; legal: 1, 128", (long long)rows);
+  if (run & (run - 1))
+    hd_verify_fail(v, op, "ir.run", "run = %lld; legal: 4, 8, 16", (long long)run);
+  else if (run && type.n / ELEMS * BLOCK % (4 * run))
+    hd_verify_fail(v, op, "ir.run", "%d columns with run = %lld; legal: multiples of %lld",
+                   type.n / ELEMS * BLOCK, (long long)run, (long long)(4 * run));
+}
+
 /* Sync among the lanes of a warp, or of its own groups. */
 static bool is_inside_warp(hd_op_kind kind) {
   return kind == HD_OP_WARP_SYNC || kind == HD_OP_FENCE_PROXY || kind == HD_OP_BULK_COMMIT ||
@@ -469,6 +501,9 @@ void hd_verify_op_rules(hd_verifier *v, const hd_op *op) {
     break;
   case HD_OP_FRAG_COLUMNS:
     check_columns(v, op);
+    break;
+  case HD_OP_PROMOTE:
+    check_promote(v, op);
     break;
   case HD_OP_PARTIAL_SEND:
     check_exchanged(v, op, HD_AT_partial_send_acc);

@@ -99,6 +99,8 @@ static const struct storage_rule {
     {HD_OP_PARTIAL_SEND, HD_AT_partial_send_buffer, false, "linear"},
     {HD_OP_PARTIAL_ADD, HD_AT_partial_add_buffer, false, "linear"},
     {HD_OP_LOAD_SCALE, HD_AT_load_buffer, false, "linear"},
+    {HD_OP_PROMOTE, HD_AT_promote_scale_a, false, "linear"},
+    {HD_OP_PROMOTE, HD_AT_promote_scale_b, false, "linear"},
     {HD_OP_GROUP_TABLE, HD_AT_group_table_buffer, false, "linear"},
     {HD_OP_GROUP_COUNT, HD_AT_group_count_buffer, false, "linear"},
     {HD_OP_GROUP_FIND, HD_AT_group_find_buffer, false, "linear"},

@@ -155,6 +155,8 @@ static void add_inputs(hd_strbuf *out, const hd_manifest *m) {
         out, " * block_scale_a, block_scale_b: %s, one for %d of k, in %s order\n",
         heddle_elem_get(hd_manifest_arg(m, HD_ARG_BLOCK_SCALE_A)->elem)->name, m->scale_block,
         m->scale_tiles ? "tile" : "k-block");
+  if (m->scale_rows > 1)
+    hd_strbuf_printf(out, " * block_scale_a: one for %d rows of A\n", m->scale_rows);
 }
 
 /* How A is packed: for one family, or as the loaded target's. */

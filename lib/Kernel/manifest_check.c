@@ -129,6 +129,9 @@ static heddle_status check_scales(heddle_context *ctx, const hd_manifest *manife
   }
   if (manifest->scale_tiles && !manifest->scale_block)
     return refuse(ctx, "manifest.scale-block", "scale_tiles: got true without block scales");
+  if ((manifest->scale_rows > 0) != (manifest->scale_block > 0))
+    return refuse(ctx, "manifest.scale-block", "scale_rows: got %d with scale_block %d",
+                  manifest->scale_rows, manifest->scale_block);
   return HEDDLE_OK;
 }
 

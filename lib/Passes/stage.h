@@ -28,6 +28,7 @@ typedef struct hd_stage {
   hd_builder b; /* at the end of the kernel's new region */
   hd_value *arg[HD_N_ARG_KINDS]; /* NULL: it takes none */
   hd_value *map_b, *map_d;       /* tensor maps; NULL: there is none */
+  hd_value *map_scales[2]; /* of the block scales of A, of B that promote takes; NULL: none */
   hd_value *zero, *one;
   hd_value *n_k_blocks, *last_slab; /* i32 */
   hd_value *n_scale_tiles, *last_band[2]; /* i32: of block scales along k; 128 rows of A, of B */
@@ -98,6 +99,8 @@ void hd_stage_prefetch(hd_stage *st, hd_builder *b, hd_value *cursor);
 /* Copies the k-th k-block to be computed of A (and B) into slot `cursor`. */
 void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k,
                    hd_value *cursor);
+/* Scales that one copy brings of A (which 0) or B to a slot, where promote takes them. */
+int32_t hd_stage_scale_box(const hd_stage *st, int which);
 /* Elements (i64) in bytes; of 4-bit types an even number, since K, pitches and strides are. */
 hd_value *hd_stage_bytes(hd_builder *b, hd_value *elems, heddle_elem elem);
 /* Which k-block that is: the k-th of those that are this tile's, from either end. */

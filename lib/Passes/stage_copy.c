@@ -263,6 +263,30 @@ static void copy_scale_rows(hd_stage *st, hd_builder *b, const hd_tile_place *pl
   }
 }
 
+/* A tensor map's box has at most 256 elements a side. */
+int32_t hd_stage_scale_box(const hd_stage *st, int which) {
+  enum { MOST = 256 };
+  int32_t rows = which ? st->s.tile_n : st->s.tile_m;
+  return which == 0 && st->p.block_rows > 1 ? HD_SCALE_BOX : rows > MOST ? rows / 2 : rows;
+}
+
+/* The f32 scales of a k-block are a line of their matrix: the tile's part of it, zeros past its
+ * end. A CTA brings its own, whatever it shares. */
+static void copy_scale_boxes(hd_stage *st, hd_builder *b, const hd_tile_place *place, int which,
+                             hd_value *kg, hd_value *cursor) {
+  enum { BYTES = 4 };
+  int32_t box = hd_stage_scale_box(st, which), rows = which ? 1 : st->p.block_rows;
+  int32_t n = rows > 1 ? box : which ? st->s.tile_n : st->s.tile_m;
+  hd_value *first = which ? box_column(st, b, place, 0)
+                          : hd_arith_const(b, HD_OP_DIV, place->row0, rows);
+  for (int32_t i = 0; i < n; i += box) {
+    hd_op *op = hd_build_op(b, HD_OP_COPY_TMA, (hd_type){0}, 5, st->map_scales[which],
+                            st->scales[which], cursor, hd_arith_const(b, HD_OP_ADD, first, i), kg);
+    hd_op_set_int(st->module, op, HD_ATTR_OFFSET, i * BYTES);
+    hd_op_set_int(st->module, op, HD_ATTR_BYTES, box * BYTES);
+  }
+}
+
 void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k,
                    hd_value *cursor) {
   hd_b_path path = st->variant->path;
@@ -278,6 +302,9 @@ void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_v
   else
     copy_b_rows(st, b, place, kg, cursor, hd_b_variant_is_async(st->variant, st->p.b.elem));
   copy_scale_tiles(st, b, place, 1, kg, cursor);
-  if (st->scales[0] && !st->factors[0])
+  if (hd_scales_promoted(&st->p))
+    for (int which = 0; which < 2; which++)
+      copy_scale_boxes(st, b, place, which, kg, cursor);
+  else if (st->scales[0] && !st->factors[0])
     copy_scale_rows(st, b, place, kg, cursor);
 }

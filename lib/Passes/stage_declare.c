@@ -38,6 +38,11 @@ static bool is_needed(const hd_stage *st, hd_arg_kind arg) {
            (arg != HD_ARG_D || !st->p.combine);
   case HD_ARG_T:
     return st->p.gather != NULL;
+  case HD_ARG_BLOCK_SCALE_A:
+  case HD_ARG_BLOCK_SCALE_B:
+  case HD_ARG_LDSA:
+  case HD_ARG_LDSB:
+    return hd_problem_takes(&st->p, arg) && !hd_scales_promoted(&st->p);
   case HD_ARG_COMBINE_D: /* NAME_combine reads it */
     return false;
   case HD_ARG_WORKSPACE:
@@ -114,6 +119,19 @@ static void set_slot(hd_stage *st, hd_op *op) {
     set_plane(st, op, n, m, st->slot.cols, st->slot.rows, hd_is_batch(&st->p));
 }
 
+/* Block scales of f32: a line for each k-block, boxes of a part of one. */
+static void set_scale_map(hd_stage *st, hd_op *op, int which) {
+  enum { BYTES = 4 };
+  int32_t rows = which ? 1 : st->p.block_rows;
+  hd_expr dims[] = {{which ? HD_ARG_N : HD_ARG_M, 1, 0, rows}, {HD_ARG_K, 1, 0, st->p.block}};
+  hd_expr strides[] = {{0}, {which ? HD_ARG_LDSB : HD_ARG_LDSA, BYTES, 0, 1}};
+  hd_op_set_exprs(st->module, op, HD_ATTR_DIMS, dims, 2);
+  hd_op_set_exprs(st->module, op, HD_ATTR_STRIDES, strides, 2);
+  hd_op_set_ints(st->module, op, HD_ATTR_BOX, (int64_t[]){hd_stage_scale_box(st, which), 1}, 2);
+}
+static void set_scale_map_a(hd_stage *st, hd_op *op) { set_scale_map(st, op, 0); }
+static void set_scale_map_b(hd_stage *st, hd_op *op) { set_scale_map(st, op, 1); }
+
 static hd_value *declare_tmap(hd_stage *st, hd_arg_kind arg, heddle_elem elem, int32_t swizzle,
                               void (*set)(hd_stage *st, hd_op *op)) {
   hd_op *op = hd_build_op(&st->b, HD_OP_TMAP, HD_TMAP, 0);
@@ -179,6 +197,10 @@ static void declare_args(hd_stage *st) {
                                  st->plan->swizzle, set_box);
       if (arg == HD_ARG_D && st->variant->staged)
         st->map_d = declare_tmap(st, HD_ARG_D, st->p.d.elem, st->slot.swizzle, set_slot);
+      if (arg == HD_ARG_BLOCK_SCALE_A && hd_scales_promoted(&st->p))
+        st->map_scales[0] = declare_tmap(st, arg, HEDDLE_F32, 0, set_scale_map_a);
+      if (arg == HD_ARG_BLOCK_SCALE_B && hd_scales_promoted(&st->p))
+        st->map_scales[1] = declare_tmap(st, arg, HEDDLE_F32, 0, set_scale_map_b);
     }
   if (st->p.combine)
     st->arg[HD_ARG_D] = st->arg[HD_ARG_WORKSPACE];
@@ -215,12 +237,13 @@ static void declare_slots(hd_stage *st) {
 static void declare_scales(hd_stage *st) {
   static const char *const names[] = {"scale_a", "scale_b"}, *const in_tensor[] = {"tscale_a",
                                                                                    "tscale_b"};
+  enum { LINE = 128 /* at which a box of a tensor map lands */ };
   const hd_dense *scales[] = {&st->p.block_a, &st->p.block_b};
-  const int32_t rows[] = {st->s.tile_m, st->s.tile_n};
   bool tensor = hd_schedule_is_tensor(&st->s);
+  int64_t align = hd_scales_promoted(&st->p) ? LINE : HD_SCALE_ALIGN;
   for (int i = 0; st->p.block && i < 2; i++) {
-    int64_t bytes = hd_schedule_scale_bytes(&st->p, &st->s, rows[i]);
-    st->scales[i] = declare_buffer(st, names[i], bytes, HD_SCALE_ALIGN, "linear", scales[i]->elem,
+    int64_t bytes = hd_schedule_scale_bytes(&st->p, &st->s, i);
+    st->scales[i] = declare_buffer(st, names[i], bytes, align, "linear", scales[i]->elem,
                                    st->s.stages)->results[0];
     if (!tensor)
       continue;
@@ -351,6 +374,8 @@ static void declare_product(hd_stage *st) {
   hd_op_set_elem(st->module, op, HD_ATTR_ACC, st->p.acc_elem);
   if (st->p.block)
     hd_op_set_int(st->module, op, HD_ATTR_BLOCK, st->p.block);
+  if (hd_scales_promoted(&st->p))
+    hd_op_set_int(st->module, op, HD_ATTR_ROWS, st->p.block_rows);
   if (st->p.gather)
     hd_op_set_flag(st->module, op, HD_ATTR_GATHER_B);
   if (st->p.combine)

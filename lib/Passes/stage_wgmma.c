@@ -72,7 +72,8 @@ static void compute(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value
                                          cursor, rows->strip[i], step)
                                   : NULL;
     }
-  hd_value *more = hd_build_cmp(b, "ne", k, k_lo);
+  hd_value *more =
+      hd_scales_promoted(&st->p) ? hd_build_i1(b, false) : hd_build_cmp(b, "ne", k, k_lo);
   hd_value *yes = hd_build_i1(b, true);
   for (int32_t step = 0; step < st->steps; step++)
     for (int32_t i = 0; i < rows->slabs_each; i++)
@@ -80,24 +81,59 @@ static void compute(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value
                    step ? yes : more, step);
 }
 
-/* for k: copy the stage, compute the stage. Carries the cursor and the accumulators. */
+/* Adds what the stage computed, scaled, to the sums: both in and out. */
+static void promote(hd_stage *st, hd_builder *b, const hd_tile_place *place, const warp_rows *rows,
+                    hd_value *cursor, hd_value **sums, hd_value **acc) {
+  int32_t n = rows->slabs_each;
+  hd_value *operands[4 + 2 * MAX_SLABS] = {st->scales[0], st->scales[1], cursor};
+  hd_type types[2 * MAX_SLABS];
+  hd_value *row = hd_arith_const(b, HD_OP_MUL, rows->strip[0], HD_STRIP_ROWS);
+  if (st->s.tile_m % st->p.block_rows) { /* a tile may begin inside of a block */
+    hd_value *inside = hd_arith(b, HD_OP_REM, place->row0, hd_i32(b, st->p.block_rows));
+    row = hd_arith(b, HD_OP_ADD, row, inside);
+  }
+  operands[3] = row;
+  memcpy(operands + 4, sums, sizeof *sums * (size_t)n);
+  memcpy(operands + 4 + n, acc, sizeof *acc * (size_t)n);
+  for (int32_t i = 0; i < 2 * n; i++)
+    types[i] = operands[4 + i]->type;
+  hd_op *op = hd_build(b, HD_OP_PROMOTE, operands, 4 + 2 * n, types, 2 * n);
+  hd_op_set_int(st->module, op, HD_ATTR_ROWS, st->p.block_rows);
+  if (st->variant->permutes)
+    hd_op_set_int(st->module, op, HD_ATTR_RUN, hd_d_run(&st->p));
+  memcpy(sums, op->results, sizeof *sums * (size_t)n);
+  memcpy(acc, op->results + n, sizeof *acc * (size_t)n);
+}
+
+/* Where sums are promoted, from zero on in front of the accumulators; gives how many. */
+static int32_t begin_sums(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value **sums) {
+  int32_t n = hd_scales_promoted(&st->p) ? rows->slabs_each : 0;
+  for (int32_t i = 0; i < n; i++)
+    sums[i] = hd_build_value(b, HD_OP_FRAG_ZERO, hd_stage_fragment(st, HD_OPERAND_D), 0);
+  return n;
+}
+
+/* for k: copy the stage, compute the stage. Carries the cursor, the sums of promoted k-blocks, and
+ * the accumulators. */
 static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                          const warp_rows *rows, hd_value *cursor) {
-  hd_value *carried[MAX_SLABS + 1] = {cursor};
-  for (int32_t i = 0; i < rows->slabs_each; i++)
+  hd_value *carried[2 * MAX_SLABS + 1] = {cursor};
+  int32_t n_sums = begin_sums(st, b, rows, carried + 1), n = n_sums + rows->slabs_each;
+  for (int32_t i = n_sums; i < n; i++)
     carried[i + 1] = hd_build_value(b, HD_OP_FRAG_UNDEF, hd_stage_fragment(st, HD_OPERAND_D), 0);
-  hd_op *loop =
-      hd_build_for(b, place->k_lo, place->k_hi, st->one, carried, rows->slabs_each + 1);
+  hd_op *loop = hd_build_for(b, place->k_lo, place->k_hi, st->one, carried, n + 1);
   if (st->s.wgmma_in_flight)
     hd_op_set_int(st->module, loop, HD_ATTR_UNROLL, 2);
   hd_builder in = hd_builder_at_end(st->module, loop->regions[0]);
-  hd_value **args = loop->regions[0]->args, *acc[MAX_SLABS];
-  memcpy(acc, args + 2, sizeof *acc * (size_t)rows->slabs_each);
+  hd_value **args = loop->regions[0]->args, *values[2 * MAX_SLABS], **acc = values + n_sums;
+  memcpy(values, args + 2, sizeof *values * (size_t)n);
   hd_stage_copy(st, &in, place, args[0], args[1]);
   compute(st, &in, rows, args[0], place->k_lo, args[1], acc);
+  if (n_sums)
+    promote(st, &in, place, rows, args[1], values, acc);
   carried[0] = hd_next_slot(&in, args[1], st->s.stages);
-  memcpy(carried + 1, acc, sizeof *acc * (size_t)rows->slabs_each);
-  hd_build_yield(&in, carried, rows->slabs_each + 1);
+  memcpy(carried + 1, values, sizeof *values * (size_t)n);
+  hd_build_yield(&in, carried, n + 1);
   return loop;
 }
 

@@ -110,13 +110,19 @@ static bool is_straddling(const hd_problem *p, const hd_schedule *s) {
   return s->b_path != HD_B_COPIED && pitch_bytes(p) % L2_LINE != 0;
 }
 
-/* A wgmma.sp of m64nN takes N/2 + 16 clocks of the port, and never fewer than 16 of its own. */
+/* A wgmma.sp of m64nN takes N/2 + 16 clocks of the port, and never fewer than 16 of its own. To
+ * promote sums, a lane reads N/4 scales of B, which the port brings 32 lanes one at a clock, and
+ * for each strip makes N/4 products of scales and N/2 sums (by those counts; not fitted yet). */
 static void wgmma_clocks(unit *u) {
   const hd_schedule *s = u->s;
   const hd_device_model *c = u->c;
   double slabs = s->tile_m / (double)HD_SLAB_ROWS, warpgroups = s->warps_m / 4.0;
   double port = HD_K_STEPS * slabs * (s->tile_n / 2.0 + 16);
   double own = HD_K_STEPS * slabs / warpgroups * fmax(s->tile_n / 2.0, 16);
+  if (hd_scales_promoted(u->p)) { /* between a warpgroup's batches; while others multiply */
+    port += s->warps_m * (s->tile_n / 4.0);
+    own += slabs / warpgroups * (s->tile_n * 0.75);
+  }
   u->tensor_s = (port + (s->cluster > 1 ? c->pair_clocks : 0)) / c->clock_hz;
   u->chain_s = (own + (s->wgmma_in_flight ? 0 : c->batch_clocks)) / c->clock_hz;
   u->issue_s = is_gathered(u->p, s) ? gather_seconds(u->p, s, c)
@@ -244,7 +250,7 @@ static double reduce_seconds(const hd_problem *p, const hd_schedule *s, const hd
 }
 
 bool hd_cost_is_estimate(const hd_problem *p) {
-  return p->target->sm == 90 && hd_problem_has(p, HD_FAMILY_WGMMA_SP) && !p->block;
+  return p->target->sm == 90 && hd_problem_has(p, HD_FAMILY_WGMMA_SP);
 }
 
 /* Groups count as a batch of products that are alike: no cost is known of a routing. */

@@ -55,7 +55,7 @@ static int32_t wgmma_unit(const hd_problem *p) {
 
 static void default_wgmma(const hd_problem *p, hd_schedule *s) {
   int32_t unit = wgmma_unit(p);
-  s->tile_n = default_tile_n(p, 256, unit);
+  s->tile_n = default_tile_n(p, hd_scales_promoted(p) ? 128 : 256, unit);
   s->tile_m = p->m.value && p->m.value <= 64 ? 64 : 128;
   int64_t tiles = (extent(&p->m) + s->tile_m - 1) / s->tile_m *
                   ((extent(&p->n) + s->tile_n - 1) / s->tile_n) * batch_of(p);

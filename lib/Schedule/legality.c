@@ -269,7 +269,7 @@ static heddle_status check_ctas(heddle_context *ctx, const hd_problem *p, const 
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.ctas-threads",
            "got %d CTAs an SM of %d threads, %s holds %d; nearest: ctas_per_sm=%d", s->ctas_per_sm,
            hd_schedule_threads(s), p->target->name, p->target->max_threads_per_sm, fit);
-  int32_t acc = hd_schedule_accumulators(p, s);
+  int32_t acc = hd_schedule_accumulators(p, s) * hd_schedule_sets(p);
   int32_t limit = hd_schedule_shared_accumulators(p, s);
   if (s->ctas_per_sm > 1 && acc > limit)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.ctas-registers",

@@ -58,6 +58,26 @@ static heddle_status check_epilogue(heddle_context *ctx, const hd_problem *p, co
   return HEDDLE_OK;
 }
 
+/* Sums of a k-block are promoted to others between its batch and the next. */
+static heddle_status check_promoted(heddle_context *ctx, const hd_problem *p,
+                                    const hd_schedule *s) {
+  enum { BLOCK = 8 };
+  int32_t acc = hd_schedule_accumulators(p, s), limit = hd_schedule_most_accumulators(p, s);
+  if (!hd_scales_promoted(p))
+    return HEDDLE_OK;
+  if (s->wgmma_in_flight)
+    REFUSE(HEDDLE_INVALID, "schedule.promoted-in-flight",
+           "got wgmma_in_flight=1 with block scales of f32, which are applied when a k-block's "
+           "batch is over; legal: 0; nearest: wgmma_in_flight=0");
+  if (acc > limit)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.promoted-registers",
+           "tile %dx%d with %d warps holds %d accumulators a thread in each of two sets (block "
+           "scales of f32); legal: %d (a=%s split_k=%d stream_k=%d); nearest: tile n %d",
+           s->tile_m, s->tile_n, s->warps_m, acc, limit, hd_key_word(HD_KEY_A_PATH, s->a_path),
+           s->split_k, s->stream_k, s->tile_n * limit / acc / BLOCK * BLOCK);
+  return HEDDLE_OK;
+}
+
 static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   bool in_registers = s->a_path == HD_A_REG;
   if (!hd_problem_row(p, HD_FAMILY_WGMMA_SP, 0, in_registers))
@@ -86,6 +106,7 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
     REFUSE(HEDDLE_INVALID, "schedule.cluster-half",
            "got tile n %d with cluster 2; legal: multiples of %d (each CTA brings half of B)",
            s->tile_n, p->b.transposed ? 128 : 16);
+  HD_TRY(check_promoted(ctx, p, s));
   int32_t acc = hd_schedule_accumulators(p, s);
   int32_t limit = hd_schedule_most_accumulators(p, s);
   if (acc > limit)

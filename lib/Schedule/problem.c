@@ -90,7 +90,7 @@ static heddle_status read_blocks(heddle_context *ctx, hd_op *op, hd_problem *p) 
   *slot = (hd_dense){.op = op,
                      .elem = hd_op_elem(op, HD_ATTR_TYPE),
                      .ld = hd_op_int(op, HD_ATTR_LD, 0),
-                     .divisible_by = HD_SCALE_ALIGN};
+                     .divisible_by = 1};
   return HEDDLE_OK;
 }
 

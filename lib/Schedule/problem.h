@@ -38,6 +38,7 @@ typedef struct hd_problem {
   bool a_shared; /* as hd_dense.shared */
   hd_dense b, c, d, bias, scale_a, scale_b, block_a, block_b;
   int32_t block;    /* elements of k that share a scale of block_a, block_b; 0: there are none */
+  int32_t block_rows; /* rows of A that do */
   const char *kind; /* of the instruction; NULL: any */
   bool alpha, beta, bias_along_n;
   const char *act, *user;
@@ -91,8 +92,14 @@ static inline int32_t hd_elems_per_byte(heddle_elem elem) {
   int32_t bits = heddle_elem_get(elem)->container_bits;
   return bits < 8 ? 8 / bits : 1;
 }
-/* Block scales (bytes) of a row of A, or a column of B, in a k-block. */
+/* Block scales of a row of A, or a column of B, in a k-block. */
 int32_t hd_scales_a_row(const hd_problem *problem);
+/* No instruction takes them: the sums of a k-block are scaled and promoted to others (f32). */
+static inline bool hd_scales_promoted(const hd_problem *problem) {
+  return problem->block && problem->block_a.elem == HEDDLE_F32;
+}
+/* Scales in the bytes that pitches and copies are whole units of. */
+int32_t hd_scale_unit(const hd_problem *problem);
 /* Scales are stored as tensor memory takes them: in tiles of 128 rows by 4, along k. Else in
  * k-blocks. A k-block has so many whole tiles, or a part of one. */
 bool hd_scales_in_tiles(const hd_problem *problem);

@@ -44,7 +44,53 @@ const hd_spec_row *hd_problem_scaled_row(const hd_problem *p) {
   return best;
 }
 
+/* Scales of f32: of 8-bit floats in f32, a k-block of them each. */
+static heddle_status check_promoted(heddle_context *ctx, const hd_problem *p) {
+  enum { BLOCK = 128 };
+  const heddle_elem_info *a = heddle_elem_get(p->a_elem), *b = heddle_elem_get(p->b.elem);
+  bool narrow = a->container_bits == 8 && a->kind == HEDDLE_FLOAT && b->container_bits == 8 &&
+                b->kind == HEDDLE_FLOAT;
+  if (!narrow || p->acc_elem != HEDDLE_F32)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "problem.block-scale",
+                    "got block scales of f32 with %s x %s -> %s; legal: e4m3, e5m2 x e4m3, e5m2 -> "
+                    "f32; nearest: scale_a, scale_b of the epilogue",
+                    a->name, b->name, heddle_elem_get(p->acc_elem)->name);
+  int64_t block_b = hd_op_int(p->block_b.op, HD_ATTR_BLOCK, 0);
+  if (p->block_b.elem != HEDDLE_F32 || p->block_a.elem != HEDDLE_F32 || p->block != BLOCK ||
+      block_b != BLOCK)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "problem.block-scale",
+                    "got scales of %s for blocks of %d and of %s for %lld; nearest: f32 for blocks "
+                    "of %d, both",
+                    heddle_elem_get(p->block_a.elem)->name, p->block,
+                    heddle_elem_get(p->block_b.elem)->name, (long long)block_b, BLOCK);
+  if (p->block_rows != 1 && p->block_rows != HD_SCALE_TILE_ROWS)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "problem.block-rows",
+                    "got a scale for %d rows of A; legal: 1, %d; nearest: rows = %d", p->block_rows,
+                    HD_SCALE_TILE_ROWS, HD_SCALE_TILE_ROWS);
+  if (p->pair && p->block_rows > 1) /* 128 rows as packed are 64 of gate's, and 64 of up's */
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "problem.block-rows",
+                    "got a scale for %d rows of A with act = %s, whose rows of gate and up are "
+                    "interleaved by 8; nearest: a scale for each row, without rows",
+                    p->block_rows, p->act);
+  return HEDDLE_OK;
+}
+
+/* Rows that share a scale are of A, and its scales f32. */
+static heddle_status check_rows(heddle_context *ctx, const hd_problem *p) {
+  const hd_op *b = hd_op_has(p->block_b.op, HD_ATTR_ROWS) ? p->block_b.op : NULL;
+  const hd_op *a = p->block_rows > 1 && p->block_a.elem != HEDDLE_F32 ? p->block_a.op : NULL;
+  if (!a && !b)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, (b ? b : a)->loc, "problem.block-rows",
+                  "got rows = %lld of the block scales of %s in %s; legal: of A, in f32; nearest: "
+                  "without it",
+                  (long long)hd_op_int(b ? b : a, HD_ATTR_ROWS, 1), b ? "B" : "A",
+                  heddle_elem_get(b ? p->block_b.elem : p->block_a.elem)->name);
+}
+
 static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
+  if (p->block_a.elem == HEDDLE_F32 || p->block_b.elem == HEDDLE_F32)
+    return check_promoted(ctx, p);
   if (hd_scales_in_tiles(p) && hd_op_int(p->block_b.op, HD_ATTR_BLOCK, 0) == p->block)
     return HEDDLE_OK;
   const hd_spec_row *row = hd_problem_scaled_row(p);
@@ -69,23 +115,23 @@ static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
 
 static heddle_status check_pitch(heddle_context *ctx, const hd_problem *p, const hd_dense *x,
                                  const hd_size *rows) {
-  int64_t least =
-      (rows->value * hd_scales_a_row(p) + HD_SCALE_ALIGN - 1) / HD_SCALE_ALIGN * HD_SCALE_ALIGN;
+  int64_t unit = hd_scale_unit(p), each = x == &p->block_a ? p->block_rows : 1;
+  int64_t n = (rows->value + each - 1) / each * hd_scales_a_row(p);
+  int64_t least = (n + unit - 1) / unit * unit;
   if (x->ld && hd_scales_in_tiles(p))
     return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
                     "got ld = %lld of block scales that %s takes in tiles, which follow each "
                     "other; nearest: without ld",
                     (long long)x->ld, p->target->name);
-  int64_t legal =
-      x->ld < least ? least : (x->ld + HD_SCALE_ALIGN - 1) / HD_SCALE_ALIGN * HD_SCALE_ALIGN;
+  int64_t legal = x->ld < least ? least : (x->ld + unit - 1) / unit * unit;
   if (!x->ld || x->ld == legal)
     return HEDDLE_OK;
   return hd_error(
       ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
-      "got ld = %lld of the block scales; legal: multiples of %d of at least %lld (%d for "
-      "each %s); nearest: %lld",
-      (long long)x->ld, HD_SCALE_ALIGN, (long long)least, hd_scales_a_row(p),
-      hd_op_str(rows->op, HD_ATTR_DIM), (long long)legal);
+      "got ld = %lld of the block scales; legal: multiples of %lld of at least %lld (%d for "
+      "each %s%s); nearest: %lld",
+      (long long)x->ld, (long long)unit, (long long)least, hd_scales_a_row(p),
+      each > 1 ? "128 " : "", hd_op_str(rows->op, HD_ATTR_DIM), (long long)legal);
 }
 
 heddle_status hd_problem_check_blocks(heddle_context *ctx, hd_problem *p) {
@@ -93,6 +139,8 @@ heddle_status hd_problem_check_blocks(heddle_context *ctx, hd_problem *p) {
     return HEDDLE_OK;
   HD_TRY(check_flow(ctx, p));
   p->block = (int32_t)hd_op_int(p->block_a.op, HD_ATTR_BLOCK, 0);
+  p->block_rows = (int32_t)hd_op_int(p->block_a.op, HD_ATTR_ROWS, 1);
+  HD_TRY(check_rows(ctx, p));
   HD_TRY(check_types(ctx, p));
   HD_TRY(check_pitch(ctx, p, &p->block_a, &p->m));
   return check_pitch(ctx, p, &p->block_b, &p->n);
@@ -100,6 +148,10 @@ heddle_status hd_problem_check_blocks(heddle_context *ctx, hd_problem *p) {
 
 int32_t hd_scales_a_row(const hd_problem *p) {
   return p->block ? hd_k_block_size(p->a_elem) / p->block : 0;
+}
+
+int32_t hd_scale_unit(const hd_problem *p) {
+  return HD_SCALE_ALIGN * 8 / heddle_elem_get(p->block_a.elem)->container_bits;
 }
 
 bool hd_scales_in_tiles(const hd_problem *p) {

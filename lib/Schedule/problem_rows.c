@@ -1,8 +1,11 @@
 /* The instruction rows that a problem can use. */
 #include "Schedule/problem.h"
 
-/* The scales that the row takes are the problem's, or neither has any. */
+/* The scales that the row takes are the problem's, or neither has any; those of sums that are
+ * promoted no row takes. */
 static bool takes_blocks(const hd_problem *p, const hd_spec_row *row) {
+  if (hd_scales_promoted(p))
+    return row->family == HD_FAMILY_WGMMA_SP;
   if (hd_spec_block(row) != p->block)
     return false;
   return !p->block || (row->operand[HD_OPERAND_SCALE_A].elem == p->block_a.elem &&

@@ -20,6 +20,8 @@ enum {
   REGISTER_A_ACCUMULATORS = 128, /* beside fragments of A */
   SPLIT_ACCUMULATORS = 96, /* beside the partials of other splits: with 128 some kernels spill */
   STREAM_ACCUMULATORS = 128,
+  PROMOTED_ACCUMULATORS = 96, /* of two sets each */
+  PROMOTED_SHARED = 64, /* beside partials of other splits, A's fragments, or fewer registers */
   EXCHANGE_ACCUMULATORS = 160, /* of 208 registers, of which the producer's plan leaves so many */
   NARROW_TILE = 64             /* columns; ORDER NARROW: enumerate */
 };
@@ -60,7 +62,17 @@ int32_t hd_schedule_b_box(const hd_problem *p, const hd_schedule *s) {
 
 /* ---- shared memory ---- */
 
-int32_t hd_schedule_scale_bytes(const hd_problem *p, const hd_schedule *s, int32_t rows) {
+/* Of f32 in whole lines, as boxes of a tensor map land; of blocks of rows as many as one brings. */
+static int32_t promoted_bytes(const hd_problem *p, int which, int32_t rows) {
+  enum { LINE = 128, BYTES = 4 };
+  int32_t n = which == 0 && p->block_rows > 1 ? HD_SCALE_BOX : rows;
+  return (n * BYTES + LINE - 1) / LINE * LINE;
+}
+
+int32_t hd_schedule_scale_bytes(const hd_problem *p, const hd_schedule *s, int which) {
+  int32_t rows = which ? s->tile_n : s->tile_m;
+  if (hd_scales_promoted(p))
+    return promoted_bytes(p, which, rows);
   if (!hd_schedule_is_tensor(s))
     return rows * hd_scales_a_row(p);
   return hd_scale_bands(rows) * hd_scale_tiles(p) * HD_SCALE_TILE_BYTES;
@@ -70,8 +82,8 @@ int32_t hd_schedule_stage_bytes(const hd_problem *p, const hd_schedule *s) {
   int32_t k_blocks = s->tile_k / hd_k_block_size(p->a_elem);
   return k_blocks *
          (s->tile_m / HD_SLAB_ROWS * hd_block_bytes(p->a_elem) +
-          hd_schedule_b_columns(s) * HD_K_BLOCK_BYTES + hd_schedule_scale_bytes(p, s, s->tile_m) +
-          hd_schedule_scale_bytes(p, s, s->tile_n));
+          hd_schedule_b_columns(s) * HD_K_BLOCK_BYTES + hd_schedule_scale_bytes(p, s, 0) +
+          hd_schedule_scale_bytes(p, s, 1));
 }
 
 /* An owner has as many columns as four lanes store together, or more. A k that is known at launch
@@ -224,7 +236,7 @@ void hd_schedule_default_warps(hd_schedule *s) {
 /* A stage's metadata, and tiles of block scales. */
 static int32_t stage_columns(const hd_problem *p, const hd_schedule *s) {
   int32_t scales =
-      hd_schedule_scale_bytes(p, s, s->tile_m) + hd_schedule_scale_bytes(p, s, s->tile_n);
+      hd_schedule_scale_bytes(p, s, 0) + hd_schedule_scale_bytes(p, s, 1);
   return 2 * hd_block_meta_words(p->a_elem) + scales / HD_SCALE_TILE_BYTES * HD_SCALE_TILE_COLUMNS;
 }
 
@@ -268,10 +280,13 @@ int32_t hd_schedule_accumulators(const hd_problem *p, const hd_schedule *s) {
   return threads ? s->tile_m * s->tile_n / threads * bits / 32 : 0;
 }
 
+int32_t hd_schedule_sets(const hd_problem *p) { return hd_scales_promoted(p) ? 2 : 1; }
+
 /* Partials of other splits are held beside the sums, and the addresses of both. */
 static bool has_room(const hd_problem *p, const hd_schedule *s) {
   bool adds = hd_schedule_shares_tiles(s) && hd_schedule_along_k(s) == 1;
-  int32_t held = hd_schedule_accumulators(p, s) * (adds ? 2 : 1) + (adds ? OTHER_REGISTERS : 0);
+  int32_t sets = adds ? 2 : hd_schedule_sets(p);
+  int32_t held = hd_schedule_accumulators(p, s) * sets + (adds ? OTHER_REGISTERS : 0);
   return held <= hd_schedule_shared_accumulators(p, s) &&
          hd_schedule_shared_bytes(p, s) <= hd_schedule_shared_limit(p, s);
 }
@@ -298,10 +313,17 @@ bool hd_schedule_may_overlap(const hd_problem *p, const hd_schedule *s) {
 
 int32_t hd_schedule_most_in_flight(const hd_problem *p, const hd_schedule *s) {
   return hd_schedule_is_wgmma(s) && s->warps_m >= 4 && s->a_path == HD_A_DESC &&
-         hd_schedule_may_overlap(p, s);
+         !hd_scales_promoted(p) && hd_schedule_may_overlap(p, s);
+}
+
+static int32_t most_promoted(const hd_schedule *s) {
+  bool shares = hd_schedule_shares_tiles(s) || s->a_path == HD_A_REG;
+  return shares ? PROMOTED_SHARED : PROMOTED_ACCUMULATORS;
 }
 
 int32_t hd_schedule_most_accumulators(const hd_problem *p, const hd_schedule *s) {
+  if (hd_scales_promoted(p))
+    return most_promoted(s);
   if (hd_schedule_is_tensor(s) && hd_schedule_shares_tiles(s))
     return p->block ? HD_SCALED_UNIT : TENSOR_SHARED;
   return s->split_k > hd_schedule_along_k(s) ? SPLIT_ACCUMULATORS
@@ -313,7 +335,7 @@ int32_t hd_schedule_most_accumulators(const hd_problem *p, const hd_schedule *s)
 
 void hd_schedule_narrow(const hd_problem *p, hd_schedule *s) {
   bool warpwise = !hd_schedule_is_wgmma(s) && !hd_schedule_is_tensor(s);
-  int32_t unit = p->block ? HD_SCALED_UNIT : 16;
+  int32_t unit = p->block && !hd_scales_promoted(p) ? HD_SCALED_UNIT : 16;
   while (!warpwise && s->tile_n % 32 == 0 &&
          hd_schedule_accumulators(p, s) > hd_schedule_most_accumulators(p, s))
     s->tile_n = s->tile_n / 2 % unit ? unit : s->tile_n / 2;

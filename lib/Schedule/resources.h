@@ -10,6 +10,7 @@ enum {
   HD_MOST_WARPS = 16,
   HD_MOST_STAGES = 40,       /* ORDER STAGES: schedule_keys.def */
   HD_USUAL_STAGES = 20,      /* of a ring that a default, or the search for tiles, makes deep */
+  HD_SCALE_BOX = 4,          /* scales of blocks of A's rows that one copy brings: 16 bytes */
   HD_SCALED_UNIT = 64,       /* of columns of a tile in tensor memory with block scales */
   HD_NARROWEST_SLOT = 32,       /* bytes of a row of D in a slot */
   HD_IN_FLIGHT_REGISTERS = 196 /* accumulators, and metadata that two batches hold */
@@ -39,9 +40,8 @@ int32_t hd_schedule_threads(const hd_schedule *schedule);
 
 /* ---- shared memory ---- */
 
-/* Bytes of a stage's block scales of so many rows of A, or columns of B. */
-int32_t hd_schedule_scale_bytes(const hd_problem *problem, const hd_schedule *schedule,
-                                int32_t rows);
+/* Bytes of a stage's block scales of A (which 0), of B (1). */
+int32_t hd_schedule_scale_bytes(const hd_problem *problem, const hd_schedule *schedule, int which);
 /* Bytes of one stage; of all, with barriers, alignment and the slots of D. */
 int32_t hd_schedule_stage_bytes(const hd_problem *problem, const hd_schedule *schedule);
 int32_t hd_schedule_group_bytes(const hd_problem *problem); /* of the table of groups */
@@ -81,6 +81,8 @@ int32_t hd_schedule_most_stages(const hd_problem *problem, const hd_schedule *sc
 /* Accumulator registers a thread holds; may hold beside what else its schedule wants (wgmma,
  * tcgen05); may hold where its CTA shares the SM, which may be less than none. */
 int32_t hd_schedule_accumulators(const hd_problem *problem, const hd_schedule *schedule);
+/* Sets of them in the main loop: two where sums of a k-block are promoted to others. */
+int32_t hd_schedule_sets(const hd_problem *problem);
 int32_t hd_schedule_most_accumulators(const hd_problem *problem, const hd_schedule *schedule);
 int32_t hd_schedule_shared_accumulators(const hd_problem *problem, const hd_schedule *schedule);
 /* Metadata registers of the two batches of a turn. */

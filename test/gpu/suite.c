@@ -197,7 +197,7 @@ static int suite(int argc, char **argv) {
       {"list-sample", CLI_INT, &a.list_sample, "N", "print N of them, evenly"},
       {"scale", CLI_FLAG, &a.scale, NULL, "smaller sizes with the same tails"},
       {"inject", CLI_FLAG, &a.inject, NULL,
-       "three injected faults a case (four with block scales): each must be seen"},
+       "three injected faults a case (five with block scales): each must be seen"},
       {"bare", CLI_FLAG, &a.suite.bare, NULL, "no guards (under compute-sanitizer)"},
       {"threads", CLI_INT, &a.threads, "N", "how many compile and verify at once"},
       {"seed", CLI_INT, &a.suite.seed, "S", "of the operands (default 1)"},

@@ -249,10 +249,19 @@ static int64_t block_of(const suite_case *c) {
   return block ? strtoll(block + 1, NULL, 10) : 0;
 }
 
-/* A k-block of so many rows' scales, and what is asked beyond. */
+/* Rows of A that share a scale. */
+static int64_t block_rows_of(const suite_case *c) {
+  const char *rows = strrchr(c->value[CASE_blocks], ':');
+  return rows && rows != strchr(c->value[CASE_blocks], ':') ? strtoll(rows + 1, NULL, 10) : 1;
+}
+
+/* A k-block of so many rows' scales, in whole 16 bytes, and what is asked beyond. */
 static int64_t row_scales(const suite_case *c, case_key rows) {
   int64_t each = block_of(c) ? k_block_of(c) / block_of(c) : 0;
-  return (suite_case_int(c, rows) * each + 15) / 16 * 16 + suite_case_int(c, CASE_lds);
+  int64_t share = rows == CASE_m ? block_rows_of(c) : 1;
+  int64_t unit = strncmp(c->value[CASE_blocks], "f32:", 4) == 0 ? 4 : 16;
+  int64_t n = (suite_case_int(c, rows) + share - 1) / share * each;
+  return (n + unit - 1) / unit * unit + suite_case_int(c, CASE_lds);
 }
 
 static void print_block_scales(const suite_case *c, hd_strbuf *out) {
@@ -268,6 +277,8 @@ static void print_block_scales(const suite_case *c, hd_strbuf *out) {
                      "block = %lld",
                      scales[i].operand, len, type, names[scales[i].rows], len, type,
                      scales[i].operand, (long long)block_of(c));
+    if (i == 0 && block_rows_of(c) > 1)
+      hd_strbuf_printf(out, ", rows = %lld", (long long)block_rows_of(c));
     if (suite_case_is(c, CASE_pitch, "text"))
       hd_strbuf_printf(out, ", ld = %lld", (long long)row_scales(c, scales[i].rows));
     hd_strbuf_add(out, "}\n");

@@ -196,8 +196,9 @@ void suite_run_all(const suite_options *o, const suite_case *cases, size_t n,
 
 static void run_fault(const suite_options *o, const suite_case *c, trial_kernel *kernel,
                       trial_device *device, trial_fault fault, suite_faults *count) {
-  static const char *const names[] = {"none", "metadata", "k-step", "rows", "scale", "offsets",
-                                      "gather", "scatter", "combine", "pairs"};
+  static const char *const names[] = {"none",       "metadata", "k-step", "rows",
+                                      "scale",      "scale of B", "offsets", "gather",
+                                      "scatter",    "combine",  "pairs"};
   heddle_context *ctx = heddle_context_create();
   trial_request request = request_of(o, c, true);
   request.fault = fault;
@@ -227,8 +228,9 @@ void suite_run_injected(const suite_options *o, const suite_case *c, trial_devic
   } else {
     for (int fault = TRIAL_FAULT_METADATA; fault <= TRIAL_FAULT_ROWS; fault++)
       run_fault(o, c, &kernel, device, (trial_fault)fault, count);
-    if (kernel.manifest.scale_block)
-      run_fault(o, c, &kernel, device, TRIAL_FAULT_SCALE, count);
+    for (int fault = TRIAL_FAULT_SCALE; kernel.manifest.scale_block && fault <= TRIAL_FAULT_SCALE_B;
+         fault++)
+      run_fault(o, c, &kernel, device, (trial_fault)fault, count);
     if (hd_manifest_is_grouped(&kernel.manifest))
       run_fault(o, c, &kernel, device, TRIAL_FAULT_OFFSETS, count);
     if (hd_manifest_arg(&kernel.manifest, HD_ARG_GATHER_B))

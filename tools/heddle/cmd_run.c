@@ -426,7 +426,7 @@ int cmd_run(int argc, char **argv) {
       {"scale-b", CLI_TEXT, &o.request.scale_b_file, "FILE",
        "scales of B's columns, or the one of B"},
       {"block-scale-a", CLI_TEXT, &o.request.block_scale_file[0], "FILE",
-       "block scales of A: M x ceil(K / block), |u1"},
+       "block scales of A: M (or M / rows) x ceil(K / block), |u1 or <f4"},
       {"block-scale-b", CLI_TEXT, &o.request.block_scale_file[1], "FILE",
        "of B's columns: N x ceil(K / block)"},
       {"user", CLI_TEXT, &o.user_file, "FILE",

@@ -53,9 +53,12 @@ void explain_problem_facts(explained *e) {
                    p->d.transposed ? "col_major" : "row_major");
   if (p->block)
     hd_strbuf_printf(explain_add(e, EXPLAIN_PROBLEM, "scales"),
-                     "%s for each %d of k, of A's rows and B's columns, in %s order",
-                     elem_name(p->block_a.elem), p->block,
-                     hd_scales_in_tiles(p) ? "tile" : "k-block");
+                     "%s for each %d of k, of %sA's rows and B's columns, in %s order%s",
+                     elem_name(p->block_a.elem), p->block, p->block_rows > 1 ? "128 of " : "",
+                     hd_scales_in_tiles(p) ? "tile" : "k-block",
+                     hd_scales_promoted(p)
+                         ? "; a k-block's sums are scaled and added to others in f32"
+                         : "");
   hd_strbuf_printf(explain_add(e, EXPLAIN_PROBLEM, "epilogue"), "%s%s%s%s%s%s%s%s", p->act,
                    p->alpha ? ", alpha" : "", p->beta ? ", beta" : "", p->c.op ? ", C" : "",
                    p->bias.op ? ", bias along " : "",

@@ -53,7 +53,8 @@ typedef enum trial_fault {
   TRIAL_FAULT_METADATA, /* one code of one group */
   TRIAL_FAULT_K_STEP,   /* one k-step of one slab is left out */
   TRIAL_FAULT_ROWS,     /* two neighbouring rows swapped */
-  TRIAL_FAULT_SCALE,    /* one block scale of A */
+  TRIAL_FAULT_SCALE,    /* one block scale of A, */
+  TRIAL_FAULT_SCALE_B,  /* or of B */
   TRIAL_FAULT_OFFSETS,  /* of groups: one begins a column late */
   TRIAL_FAULT_GATHER,   /* of groups: a column of B is left out, */
   TRIAL_FAULT_SCATTER,  /* or one of D, */

@@ -155,8 +155,12 @@ static heddle_status choose_limits(heddle_context *ctx, const hd_manifest *manif
   if (!request->exact)
     return HEDDLE_OK;
   out->other = 4;
-  /* Exact block scales are 1 and 2: each product counts up to four times. */
-  uint64_t k = (uint64_t)shape->k * (manifest->scale_block ? 4 : 1);
+  /* Exact block scales are 1 and 2: each product counts up to four times. Of promoted sums a
+   * k-block is what a tensor core adds up: others are added in f32, exact up to MOST_PROMOTED. */
+  enum { K_BLOCK = 128, MOST_PROMOTED = 1 << 16 };
+  const hd_arg *scale = hd_manifest_arg(manifest, HD_ARG_BLOCK_SCALE_A);
+  bool promoted = scale && scale->elem == HEDDLE_F32 && shape->k <= MOST_PROMOTED;
+  uint64_t k = promoted ? K_BLOCK : (uint64_t)shape->k * (manifest->scale_block ? 4 : 1);
   HD_TRY(hd_exact_limits(ctx, manifest->a_elem, manifest->b_elem, manifest->acc_elem, k, &out->a,
                          &out->b));
   thin(manifest, shape->k, out);

@@ -65,7 +65,8 @@ typedef struct trial_data {
   void *a_dense; /* owned: m x k, of a batch matrix after matrix */
   void *an_injected; /* owned: the last one with the injected fault; NULL: none */
   size_t a_row_bytes;
-  uint8_t *scales[2]; /* owned: block scales of A (m rows) and of B (n), row-major; NULL: none */
+  uint8_t *scales[2]; /* owned: block scales of A (m rows, or blocks of rows) and of B (n),
+                         row-major; NULL: none */
   size_t guard_bytes;
   hd_values values; /* sizes, pitches, scalars; the backend sets the pointers */
   float alpha, beta;
@@ -91,6 +92,8 @@ static inline trial_block *trial_data_block(const trial_data *data, hd_arg_kind 
 /* Block scales of a row, in a k-block and in all; 0 where the problem has none. */
 int64_t trial_scales_a_k_block(const hd_manifest *manifest);
 int64_t trial_scales_a_row(const hd_manifest *manifest, const trial_shape *shape);
+/* Rows of scales of A (which 0), of B. */
+int64_t trial_scaled_rows(const hd_manifest *manifest, const trial_shape *shape, int which);
 /* Bytes that the `which`-th operand's (0: A) take. */
 int64_t trial_block_scale_bytes(const hd_manifest *manifest, const trial_shape *shape, int which);
 /* Makes or reads the `which`-th operand's, and stores them at `to` as the kernel reads them, blocks

@@ -26,6 +26,16 @@ int64_t trial_scales_a_row(const hd_manifest *manifest, const trial_shape *s) {
   return manifest->scale_block ? (s->k + manifest->scale_block - 1) / manifest->scale_block : 0;
 }
 
+int64_t trial_scaled_rows(const hd_manifest *manifest, const trial_shape *s, int which) {
+  int64_t each = which == 0 && manifest->scale_rows > 1 ? manifest->scale_rows : 1;
+  return ((which ? s->n : s->m) + each - 1) / each;
+}
+
+static int64_t scale_bytes(const hd_manifest *manifest) {
+  const hd_arg *arg = hd_manifest_arg(manifest, HD_ARG_BLOCK_SCALE_A);
+  return arg ? heddle_elem_get(arg->elem)->container_bits / 8 : 1;
+}
+
 static heddle_status read_scales(heddle_context *ctx, const char *path, heddle_elem elem,
                                  uint64_t rows, uint64_t blocks, uint8_t **scales) {
   void *data = NULL;
@@ -50,10 +60,24 @@ static int64_t place_of(const hd_manifest *manifest, int64_t pitch, int64_t row,
 
 /* K-blocks stand at the pitch, and the last one ends with its last scale; tiles are whole. */
 int64_t trial_block_scale_bytes(const hd_manifest *manifest, const trial_shape *s, int which) {
-  int64_t each = trial_scales_a_k_block(manifest), rows = which ? s->n : s->m;
+  int64_t each = trial_scales_a_k_block(manifest), rows = trial_scaled_rows(manifest, s, which);
   int64_t k_blocks = (trial_scales_a_row(manifest, s) + each - 1) / each;
   int64_t pitch = which ? s->ldsb : s->ldsa;
-  return manifest->scale_tiles ? (rows + 127) / 128 * pitch : (k_blocks - 1) * pitch + rows * each;
+  return (manifest->scale_tiles ? (rows + 127) / 128 * pitch
+                                : (k_blocks - 1) * pitch + rows * each) * scale_bytes(manifest);
+}
+
+/* One, of the last row and k-block, is another: a byte's exponent or lowest bit of its mantissa, of
+ * an f32 twice as large. */
+static void inject(const hd_manifest *manifest, const trial_shape *s, int64_t rows, int64_t pitch,
+                   uint8_t *to) {
+  int64_t each = trial_scales_a_k_block(manifest);
+  int64_t at =
+      place_of(manifest, pitch, rows - 1, last_k_block(s->k / manifest->scale_block, each));
+  if (scale_bytes(manifest) > 1)
+    ((float *)(void *)to)[at] *= 2;
+  else
+    to[at] += ONE_MORE;
 }
 
 /* As A's rows of gate and up. */
@@ -74,14 +98,15 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
                                  uint8_t **scales, uint8_t *to) {
   hd_arg_kind kind = which ? HD_ARG_BLOCK_SCALE_B : HD_ARG_BLOCK_SCALE_A;
   heddle_elem elem = hd_manifest_arg(manifest, kind)->elem;
-  int64_t rows = which ? s->n : s->m, pitch = which ? s->ldsb : s->ldsa;
+  int64_t rows = trial_scaled_rows(manifest, s, which), pitch = which ? s->ldsb : s->ldsa;
+  int64_t bytes = scale_bytes(manifest);
   int64_t blocks = trial_scales_a_row(manifest, s), each = trial_scales_a_k_block(manifest);
   if (r->block_scale_file[which]) {
     HD_TRY(read_scales(ctx, r->block_scale_file[which], elem, (uint64_t)rows, (uint64_t)blocks,
                        scales));
   } else {
     hd_fill fill = {.seed = r->seed * TRIAL_STREAMS + (uint64_t)kind, .limit = r->exact};
-    *scales = hd_try_malloc(ctx, (size_t)(rows * blocks), "block scales");
+    *scales = hd_try_malloc(ctx, (size_t)(rows * blocks * bytes), "block scales");
     if (!*scales)
       return HEDDLE_NO_MEMORY;
     hd_fill_scales(&fill, elem, (uint64_t)rows, (uint64_t)blocks, *scales);
@@ -91,10 +116,11 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
       .elem = manifest->a_elem,
       .block = (uint32_t)manifest->scale_block,
       .rows = (uint64_t)rows,
-      .k = (uint64_t)s->k};
+      .k = (uint64_t)s->k,
+      .scale_bytes = (uint32_t)bytes};
   bool pairs = which == 0 && hd_act_is_pair(manifest->act);
-  HD_TRY((pairs ? pack_pairs : heddle_block_scale_pack)(ctx, &shape, *scales, (size_t)blocks, to,
-                                                        (size_t)pitch));
+  HD_TRY((pairs ? pack_pairs : heddle_block_scale_pack)(
+      ctx, &shape, *scales, (size_t)(blocks * bytes), to, (size_t)(pitch * bytes)));
   /* Of rows past the last one nothing is stored in D: not even NaN may matter. */
   for (int64_t row = rows; manifest->scale_tiles && row % 128; row++)
     for (int64_t i = 0; i < blocks; i++)
@@ -103,8 +129,7 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
   for (int64_t row = 0; row < rows; row++)
     for (int64_t i = blocks; i % each; i++)
       to[place_of(manifest, pitch, row, i)] = PAD;
-  if (r->fault == TRIAL_FAULT_SCALE && which == 0)
-    to[place_of(manifest, pitch, rows - 1, last_k_block(s->k / manifest->scale_block, each))] +=
-        ONE_MORE;
+  if (r->fault == (which ? TRIAL_FAULT_SCALE_B : TRIAL_FAULT_SCALE))
+    inject(manifest, s, rows, pitch, to);
   return HEDDLE_OK;
 }

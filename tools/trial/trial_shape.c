@@ -73,7 +73,7 @@ static void choose_pitch(const hd_manifest *manifest, hd_arg_kind kind, const in
 static void choose_scale_pitches(const hd_manifest *manifest, const int64_t *asked,
                                  trial_shape *s) {
   int64_t each = trial_scales_a_k_block(manifest);
-  choose_pitch(manifest, HD_ARG_LDSA, asked, s->m * each, &s->ldsa);
+  choose_pitch(manifest, HD_ARG_LDSA, asked, trial_scaled_rows(manifest, s, 0) * each, &s->ldsa);
   choose_pitch(manifest, HD_ARG_LDSB, asked, s->n * each, &s->ldsb);
   if (manifest->scale_tiles)
     s->ldsa = s->ldsb = (round_up(trial_scales_a_row(manifest, s), each) + 3) / 4 * 512;

@@ -200,6 +200,7 @@ static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
   if (block_a) {
     r->block_a = (hd_matrix){data->scales[0], block_a->elem, n_blocks, 1};
     r->block_b = (hd_matrix){data->scales[1], block_a->elem, n_blocks, 1};
+    r->block_rows = (unsigned)manifest->scale_rows;
   }
   if (has_user(manifest))
     return HEDDLE_OK;
@@ -239,7 +240,9 @@ static bool is_rounded(const hd_manifest *manifest, const hd_reference *r) {
 
 /* Of sums that are stored as `elem`. */
 static double bound_of(const hd_manifest *manifest, const hd_reference *r, heddle_elem elem) {
-  double bound = hd_error_bound(elem, manifest->a_elem, manifest->acc_elem, r->k);
+  bool promoted = r->block_b.data && r->block_b.elem == HEDDLE_F32;
+  double bound = promoted ? hd_promoted_bound(elem, r->k)
+                          : hd_error_bound(elem, manifest->a_elem, manifest->acc_elem, r->k);
   return is_rounded(manifest, r) ? bound + epilogue_error : bound;
 }
 

@@ -115,6 +115,12 @@ static void block_scales_stand_in_the_text(void **state) {
   assert_non_null(strstr(text, "matmul %a, %b, %block_scale_a, %block_scale_b {acc = f32, "
                                "kind = mxf4nvf4}"));
   free(text);
+  heddle_problem_set_block_scales(p, HEDDLE_F32, 128, 0, 0);
+  heddle_problem_set_block_rows(p, 128);
+  text = build_text(p);
+  assert_non_null(strstr(text, "operand = a, rows = 128, block = 128}\n"));
+  assert_non_null(strstr(text, "operand = b, block = 128}\n"));
+  free(text);
   heddle_context *ctx = heddle_context_create();
   heddle_module *module = NULL;
   heddle_problem_set_block_scales(p, HEDDLE_UE8M0, -1, 0, 0);

@@ -78,7 +78,8 @@ static void compare_fields(hd_manifest m) {
 #define SAME_EXPR(member) SAME(member.arg), SAME(member.mul), SAME(member.add), SAME(member.div)
   SAME(ptx_version), SAME(a_elem), SAME(b_elem), SAME(c_elem), SAME(d_elem), SAME(acc_elem);
   SAME(bias_elem), SAME(b_mn_major), SAME(d_col_major), SAME(c_col_major), SAME(bias_along_n);
-  SAME(slots), SAME(scale_block), SAME(scale_tiles), SAME(n_args), SAME(n_variants);
+  SAME(slots), SAME(scale_block), SAME(scale_tiles), SAME(scale_rows);
+  SAME(n_args), SAME(n_variants);
   for (int i = 0; i < m.n_args; i++) {
     SAME(arg[i].kind), SAME(arg[i].fixed), SAME(arg[i].divisible_by), SAME(arg[i].max);
     SAME_EXPR(arg[i].at_least), SAME(arg[i].align), SAME(arg[i].elem);
@@ -265,11 +266,13 @@ static void what_combines_is_whole(void **state) {
 
 static void errors_name_key_value_and_range(void **state) {
   (void)state;
-  refused("\"heddle_manifest\": 10", "\"heddle_manifest\": 11", "manifest.version", "version 11");
+  refused("\"heddle_manifest\": 11", "\"heddle_manifest\": 12", "manifest.version", "version 12");
   refused("\"scale_block\": 0", "\"scale_block\": 64", "manifest.scale-block",
           "got 64 without argument block_scale_a");
   refused("\"scale_tiles\": false", "\"scale_tiles\": true", "manifest.scale-block",
           "got true without block scales");
+  refused("\"scale_rows\": 0", "\"scale_rows\": 128", "manifest.scale-block",
+          "got 128 with scale_block 0");
   refused("\"kind\": \"alpha\"", "\"kind\": \"stride_b\"", "manifest.batch",
           "argument stride_b: got one without argument g");
   refused("\"heddle_manifest\"", "\"other\"", "manifest.version", "not a heddle manifest");

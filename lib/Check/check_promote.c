@@ -1,0 +1,137 @@
+/* Block scales of f32 that promote applies: which k-block and rows a slot holds, and whether they
+ * are those of the sums that they scale. The tag of a cell: k-block, the scale with which the
+ * slot's line begins, and the cell. */
+#include "Check/check_machine.h"
+#include "Layout/packed_format.h"
+
+enum { CELL_BITS = 8, PLACE_BITS = 32, BYTES = 4, STRIP_APART = 64, BLOCK = 8, ELEMS = 4 };
+
+uint64_t hd_ck_copy_scale_box(hd_ck_machine *m, const hd_ck_step *step, const hd_ck_region *region,
+                              int64_t x, int64_t y) {
+  bool of_b = hd_op_arg(hd_copy_tma_map(step->op)->op) == HD_ARG_BLOCK_SCALE_B;
+  int64_t lo = region->range.lo, hi = region->range.hi, first = x - lo / BYTES;
+  if (region->buffer->layout != HD_CK_LINEAR || first < 0 || y < 0 ||
+      y >> (63 - PLACE_BITS - CELL_BITS) || (lo > 0 && (lo | hi) % HD_CK_CELL) ||
+      lo / HD_CK_CELL >> CELL_BITS)
+    hd_ck_undecided(m, step->op, "boxes of block scales that are no parts of one line");
+  if (hi > m->extents->boxed[of_b])
+    m->extents->boxed[of_b] = hi;
+  return (uint64_t)y << (PLACE_BITS + CELL_BITS) | (uint64_t)(first & UINT32_MAX) << CELL_BITS |
+         (uint64_t)(lo / HD_CK_CELL);
+}
+
+static bool same(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const char *what,
+                 int64_t got, int64_t expected) {
+  if (got == expected)
+    return true;
+  if (!m->stop)
+    hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+               "the sums and block scales of one k-block, strip and column",
+               "%s: got %lld, expected %lld", what, (long long)got, (long long)expected);
+  return false;
+}
+
+/* A line of scales in a slot. */
+typedef struct line {
+  int64_t k_block, first;
+} line;
+
+/* Scales [lo, hi) of a slot, which must be of one line. */
+static bool read_line(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int which,
+                      int64_t lo, int64_t hi, line *out) {
+  hd_ck_region region;
+  int32_t at = which ? HD_AT_promote_scale_b : HD_AT_promote_scale_a;
+  if (!hd_ck_region_of(m, w, step, at, HD_AT_promote_cursor, &region))
+    return false;
+  region.range = (hd_ck_range){.lo = lo * BYTES, .hi = hi * BYTES, .n = 1};
+  if (lo < 0 || region.range.hi > m->extents->boxed[which]) {
+    hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, region.slot),
+               "scales that the copies to the slot bring",
+               "scales [%lld, %lld) of a slot, to which %lld are brought", (long long)lo,
+               (long long)hi, (long long)m->extents->boxed[which] / BYTES);
+    return false;
+  }
+  hd_ck_access x = {.op = step->op, .kind = HD_CK_READ, .slot = region.slot, .value = w->now};
+  x.component = hd_ck_component(m, w->id, HD_CK_READS);
+  uint64_t tag = hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), region);
+  out->k_block = (int64_t)(tag >> (PLACE_BITS + CELL_BITS));
+  out->first = (int64_t)(tag >> CELL_BITS & UINT32_MAX);
+  return !m->stop && same(m, w, step, "cell of the slot", (int64_t)(tag & ((1 << CELL_BITS) - 1)),
+                          region.range.lo / HD_CK_CELL);
+}
+
+/* One k-block, whole, with the scales of it. */
+static void check_part(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
+                       const hd_ck_content *part, line a, line b) {
+  int64_t run = hd_op_int(step->op, HD_ATTR_RUN, 2);
+  if (!same(m, w, step, "k-steps of the part", part->n_steps, HD_K_STEPS))
+    return;
+  if (part->sum != hd_ck_sum_of(part->last, 1, 1))
+    same(m, w, step, "k-steps of the k-block, each once", 0, 1);
+  same(m, w, step, "k-block of A's block scales", a.k_block, part->last);
+  same(m, w, step, "k-block of B's block scales", b.k_block, part->last);
+  same(m, w, step, "first column of B's block scales", b.first, part->col);
+  same(m, w, step, "consecutive columns of a lane", run, part->run);
+}
+
+/* The sum with the part; both of one strip, columns and rows of scales. */
+static hd_ck_content add(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
+                         const hd_ck_content *sum, const hd_ck_content *part, int64_t scaled) {
+  hd_ck_content all = *part;
+  if (sum->n_steps > 0 &&
+      (sum->block != part->block || sum->strip != part->strip || sum->run != part->run))
+    same(m, w, step, "slab, strip or lanes of the sum; block", sum->block, part->block);
+  if (sum->n_steps > 0) {
+    same(m, w, step, "first column of the sum", sum->col, part->col);
+    same(m, w, step, "first row of A's block scales", scaled - 1, sum->scaled - 1);
+  }
+  all.end = sum->n_steps > 0 && sum->end < part->end ? sum->end : part->end;
+  all.n_steps = sum->n_steps + part->n_steps;
+  all.sum = sum->sum + part->sum;
+  all.stride = part->last - sum->last;
+  all.scaled = scaled;
+  all.scaled_rows = (int32_t)hd_op_int(step->op, HD_ATTR_ROWS, 1);
+  return all;
+}
+
+static void define(hd_ck_warp *w, const hd_ck_step *step, int32_t i, hd_ck_content content) {
+  hd_ck_frag f = hd_ck_no_frag;
+  f.state = HD_CK_FRAG_READY;
+  f.touched = w->now;
+  f.made = step->op;
+  f.content = content;
+  /* What follows takes the result. */
+  w->env[step->args[HD_AT_promote_parts + i]].frag.consumed = true;
+  w->env[step->results[i]].frag = f;
+}
+
+/* After a finding: what follows takes the results as if nothing had been wrong. */
+static void pass_on(hd_ck_warp *w, const hd_ck_step *step, int32_t n) {
+  for (int32_t i = 0; i < n; i++)
+    define(w, step, i, w->env[step->args[HD_AT_promote_parts + i]].frag.content);
+}
+
+void hd_ck_promote(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  enum { FIRST = HD_AT_promote_parts };
+  int32_t n = (step->n_args - FIRST) / 2;
+  int64_t rows = hd_op_int(step->op, HD_ATTR_ROWS, 1);
+  int64_t row = w->env[step->args[HD_AT_promote_row]].i;
+  int64_t columns = step->op->operands[FIRST]->type.n / ELEMS * BLOCK;
+  line a, b;
+  for (int32_t i = FIRST; i < step->n_args; i++)
+    hd_ck_frag_use(m, w, step, i);
+  if (row < 0 || row % HD_CK_STRIP)
+    hd_ck_undecided(m, step->op, "block scales of rows that are no strip");
+  if (m->stop || !read_line(m, w, step, 1, 0, columns, &b))
+    return pass_on(w, step, 2 * n);
+  for (int32_t i = 0; i < n && !m->stop; i++) {
+    int64_t lo = (row + i * STRIP_APART) / rows, hi = rows > 1 ? lo + 1 : lo + HD_CK_STRIP;
+    const hd_ck_content sum = w->env[step->args[FIRST + i]].frag.content;
+    const hd_ck_content part = w->env[step->args[FIRST + n + i]].frag.content;
+    if (!read_line(m, w, step, 0, lo, hi, &a))
+      return pass_on(w, step, 2 * n);
+    check_part(m, w, step, &part, a, b);
+    define(w, step, i, add(m, w, step, &sum, &part, a.first + lo + 1));
+    define(w, step, n + i, part);
+  }
+}
