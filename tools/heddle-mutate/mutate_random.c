@@ -10,7 +10,7 @@
 typedef struct draw {
   uint64_t *seed;
   const struct types *types;
-  bool wgmma, tensor, transposed, col_major, shares_a, permuted, over_ring;
+  bool wgmma, tensor, transposed, col_major, shares_a, permuted, over_ring, shares_rows;
   int32_t tile_m, tile_n, stages, cluster, splits;
   int64_t m, n, k;
 } draw;
@@ -70,6 +70,12 @@ static const struct types {
     {"e2m1p", "e2m1p", "f32", NARROW, "sm_120a", 256, 8, 4, "ue4m3", 32},
 };
 
+/* The same with f32 scales of a k-block's 128 elements, of sm_90a. */
+static const struct types promoted_types[] = {
+    {"e4m3", "e4m3 e5m2", "f32", NARROW, "sm_90a", 128, 4, 8, "f32", 128},
+    {"e5m2", "e5m2 e4m3", "f32", NARROW, "sm_90a", 128, 4, 8, "f32", 128},
+};
+
 /* --- the schedule --------------------------------------------------------------------------- */
 
 static void add_word(mutate_problem *p, hd_key key, const char *value) {
@@ -102,7 +108,8 @@ static void draw_wgmma(draw *d, mutate_problem *p) {
   add_number(p, HD_KEY_CLUSTER, d->cluster);
   bool registers = one_in(d, 3);
   add_word(p, HD_KEY_A_PATH, registers ? "reg" : "desc");
-  add_word(p, HD_KEY_WGMMA_IN_FLIGHT, registers ? "0" : WORD(d, "0 1"));
+  const char *in_flight = registers ? "0" : WORD(d, "0 1");
+  add_word(p, HD_KEY_WGMMA_IN_FLIGHT, d->types->scale ? "0" : in_flight);
   add_word(p, HD_KEY_B_PATH,
            WORD(d, d->cluster > 1 || d->permuted ? "auto tma" : "auto auto tma gather"));
   d->shares_a = d->cluster > 1 && one_in(d, 3);
@@ -230,8 +237,9 @@ static void add_block_scale(const draw *d, mutate_problem *p, const char *rows,
   if (type)
     hd_strbuf_printf(&p->text,
                      "  %%s%s: matrix<%s> = block_scale %%%s, %%k {type = %s, operand = %s, "
-                     "block = %d}\n",
-                     operand, type, rows, type, operand, d->types->block);
+                     "block = %d%s}\n",
+                     operand, type, rows, type, operand, d->types->block,
+                     d->shares_rows && *operand == 'a' ? ", rows = 128" : "");
 }
 
 static void add_epilogue(draw *d, mutate_problem *p, const epilogue *e) {
@@ -317,6 +325,19 @@ static bool draw_is_tensor(const draw *d) {
          mutate_below(&aside, 8) == 0;
 }
 
+/* Half of the 8-bit floats that wgmma multiplies have f32 scales; half of those share them among
+ * rows of A. Drawn aside, too. */
+static void draw_promoted(draw *d) {
+  uint64_t aside = *d->seed + 1;
+  for (size_t i = 0; i < HD_COUNT(promoted_types); i++)
+    if (d->wgmma && !d->types->scale && !strcmp(d->types->a, promoted_types[i].a) &&
+        !strcmp(d->types->acc, "f32") && mutate_below(&aside, 2) == 0) {
+      d->types = &promoted_types[i];
+      d->shares_rows = mutate_below(&aside, 2) == 0;
+      return;
+    }
+}
+
 void mutate_draw(uint64_t *seed, mutate_problem *p) {
   draw d = {.seed = seed, .types = &all_types[mutate_below(seed, HD_COUNT(all_types))]};
   *p = (mutate_problem){0};
@@ -324,6 +345,7 @@ void mutate_draw(uint64_t *seed, mutate_problem *p) {
   d.tensor = draw_is_tensor(&d);
   target = d.tensor ? "sm_100a" : target;
   d.wgmma = !strcmp(target, "sm_90a") && !one_in(&d, 5);
+  draw_promoted(&d);
   d.transposed = d.types->bits == 16 && one_in(&d, 4);
   d.col_major = one_in(&d, 4);
   d.permuted = d.wgmma && !d.transposed && !d.col_major && one_in(&d, 4);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "Spec/spec.h"
+#include "Layout/packed_format.h"
 #include "mutate.h"
 
 enum { TENSOR_K_BLOCK = 9, TENSOR_COLUMN = 10 /* operands of tcgen05.mma.sp */ };
@@ -39,6 +40,7 @@ static bool is_scale_move(const hd_op *op) { return op->kind == HD_OP_TCGEN05_CP
 static bool is_tensor_scaled(const hd_op *op) {
   return op->kind == HD_OP_TCGEN05_MMA_SP && op->n_operands > TENSOR_COLUMN;
 }
+static bool is_promote(const hd_op *op) { return op->kind == HD_OP_PROMOTE; }
 static bool has_rank(const hd_op *op) { return hd_op_has(op, HD_ATTR_RANK); }
 
 static bool orders_cluster(const hd_op *op) { return hd_op_is(op, HD_ATTR_SCOPE, "cluster"); }
@@ -173,6 +175,20 @@ static void next_k_block(hd_module *m, hd_op *op) { add_to_operand(m, op, TENSOR
 /* Those that begin in the middle of 128, or with them. */
 static void other_half(hd_module *m, hd_op *op) { add_to_operand(m, op, TENSOR_COLUMN, 64); }
 
+/* Of the next strip, or of the next block of rows. */
+static void other_rows(hd_module *m, hd_op *op) {
+  int64_t rows = hd_op_int(op, HD_ATTR_ROWS, 1);
+  add_to_operand(m, op, HD_AT_promote_row, rows > 1 ? rows : HD_STRIP_ROWS);
+}
+
+/* The sums stay as they were. */
+static void skip_promote(hd_module *m, hd_op *op) {
+  (void)m;
+  for (int32_t i = 0; i < op->n_results; i++)
+    hd_replace_uses(hd_op_kernel(op)->regions[0], op->results[i], hd_promote_parts(op)[i], NULL);
+  hd_op_erase(op);
+}
+
 static void order_cta(hd_module *m, hd_op *op) {
   hd_op_set_str(m, op, HD_ATTR_SCOPE, op->kind == HD_OP_BARRIER_WAIT ? "cta" : "warp");
 }
@@ -220,6 +236,8 @@ static const mutate_operator operators[] = {
     {"scale-move", "block scales do not come to tensor memory", is_scale_move, remove_op},
     {"scale-k-block", "block scales of the next k-block", halves_words, next_k_block},
     {"scale-column", "B's block scales of columns 64 away", is_tensor_scaled, other_half},
+    {"scale-rows", "A's block scales of other rows", is_promote, other_rows},
+    {"unscaled", "sums of a k-block are added to no others", is_promote, skip_promote},
     {"stage+", "the next slot of the ring", names_slot, next_slot},
     {"box+", "the next slot of D", names_box, next_box},
 };
