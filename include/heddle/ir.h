@@ -163,6 +163,12 @@ HEDDLE_API void heddle_problem_set_indices(heddle_problem *problem, bool gather_
  * nothing, and a column of no group is none to add. m is fixed. A second kernel, NAME_combine, adds
  * them up behind the products, which lie in the workspace in D's type. 0: none. */
 HEDDLE_API void heddle_problem_set_combine(heddle_problem *problem, int32_t slots);
+/* A statistic of each 128 rows of a column of D, "absmax" or "sumsq" (NULL: none), to the argument
+ * scale_d: f32, rows 128 i to 128 i + 127 of column j at i * ldsd + j. scale_d, with "absmax" and a
+ * D of e4m3, e5m2 or s8: these rows are divided by absmax / (the largest finite value of the type),
+ * at least 2^-126, which scale_d gets instead. */
+HEDDLE_API void heddle_problem_set_reduce(heddle_problem *problem, const char *statistic,
+                                          bool scale_d);
 
 /* A module of problem level with the problem as its kernel, verified. HEDDLE_INVALID names what is
  * missing or out of range by itself, HEDDLE_UNSUPPORTED what no target has; what must fit together

@@ -24,9 +24,8 @@
 #include "Check/check_instances.h"
 #include "IR/shared_layout.h"
 #include "Layout/packed_format.h"
-#include "Support/memory.h"
-
 #include "Support/activations.h"
+#include "Support/memory.h"
 
 enum {
   TILES = 3, /* of a CTA, that show each change from one to the next */
@@ -81,7 +80,7 @@ static shape shape_of(const hd_ck_program *p) {
   s.tiles = TILES;
   for (int32_t i = 0; i < p->n_buffers; i++) {
     const hd_ck_ring *b = &p->buffers[i];
-    if (b->layout == HD_CK_BOX)
+    if (b->layout == HD_CK_BOX || b->op == hd_ck_statistics(p->kernel))
       continue;
     s.stages = b->stages > s.stages ? b->stages : s.stages;
     if (b->n_slabs > 0)
@@ -248,6 +247,8 @@ static void check_coverage(hd_ck_kernel *k, const hd_ck_extents *x) {
     hd_ck_static_find(k, "coverage", x->store_op, "a tile for every strip and column",
                       "row %lld, column %lld of D are never written", (long long)row,
                       (long long)col);
+  else if (is_clean(k))
+    hd_ck_statistics_finish(k, x);
 }
 
 static void free_extents(hd_ck_extents *x) {
@@ -284,8 +285,8 @@ static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int3
   if (is_clean(k) && whole)
     check_workspace(k, &at, &x);
   bool empty = x.groups && x.groups->before[x.groups->g] == 0; /* no group has a column */
-  bool nothing = (x.m < 1 || x.n < 1) && !empty;
-  if (is_clean(k) && whole && nothing && first == 0 && (last == n - 1 || owns_tiles(k)))
+  if (is_clean(k) && whole && (x.m < 1 || x.n < 1) && !empty && first == 0 &&
+      (last == n - 1 || owns_tiles(k)))
     hd_ck_static_find(k, "coverage", k->program.kernel, "a tile and a store for the first CTA",
                       "nothing of D is ever written");
   if (is_clean(k) && whole && first == 0 && last == n - 1)
@@ -593,8 +594,7 @@ void hd_ck_run_instances(hd_ck_kernel *k) {
   run_batch(k, &s, tall);
   run_groups(k, &s, tall);
   run_boxes(k, &s);
-  if (s.any_m && is_clean(k))
-    run_far(k, &s, true);
-  if (s.any_n && is_clean(k))
-    run_far(k, &s, false);
+  for (int of_m = 1; of_m >= 0; of_m--)
+    if ((of_m ? s.any_m : s.any_n) && is_clean(k))
+      run_far(k, &s, of_m);
 }

@@ -23,6 +23,8 @@ void hd_ck_run_instances(hd_ck_kernel *k);
 void hd_ck_check_budgets(hd_ck_kernel *k);
 /* The kernel against the problem that its `product` says, as far as no run is needed. */
 void hd_ck_check_product(hd_ck_kernel *k);
+/* Statistics of D that a whole grid has left out. */
+void hd_ck_statistics_finish(hd_ck_kernel *k, const hd_ck_extents *extents);
 /* Pointers and tensor maps against what they are used for. */
 void hd_ck_check_arguments(hd_ck_kernel *k);
 /* A finding (or "undecided") that no run is needed for. */

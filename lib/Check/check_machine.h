@@ -100,6 +100,8 @@ typedef struct hd_ck_content {
   int32_t step, n_steps;
   int64_t last, stride; /* k-block summed up last, and its distance from the one before */
   uint64_t sum;         /* of a hash of every k-step */
+  /* Of finish.tile: one more than the strip's first row, its matrix and column; 0: no result. */
+  int64_t finished, matrix, col_of_d;
   hd_ck_tiles tiles;
 } hd_ck_content;
 
@@ -281,7 +283,7 @@ typedef struct hd_ck_extents {
   int64_t n_k_blocks; /* that accumulators held when they were stored */
   int64_t a_end, block_bytes;
   int64_t b_rows, b_row_bytes; /* as the row copies of B say */
-  int64_t ldb, ldd; /* as the arguments say; 0: there is none */
+  int64_t ldb, ldd, ldsd; /* as the arguments say; 0: there is none */
   const hd_op *a_op, *b_op, *store_op;
   int64_t g;             /* products of a batch, as tile_coord says; 0: none said */
   bool apart_a, apart_b; /* the operand's matrices are a stride apart */
@@ -296,6 +298,7 @@ typedef struct hd_ck_extents {
                         last, or one behind it of the same CTA; bits of parts that there are not,
                         too. A row is NULL before its first store */
   int64_t stored_rows, stored_cols;
+  uint8_t *scaled; /* of 128 rows of D by 8 columns: their statistic is stored; NULL: none is */
   hd_ck_claim *claims; /* owned */
   int32_t n_claims, cap_claims;
   int64_t workspace_end;
@@ -519,9 +522,13 @@ uint64_t hd_ck_sum_of(int64_t first, int64_t stride, int64_t n);
 
 /* The matrix of a batch that a store of D or a copy out is for, its operand `at`; 0 without one. */
 int64_t hd_ck_matrix_of(const hd_ck_warp *w, const hd_ck_step *step, int32_t at);
-/* What every store of D must say and hold: the problem's m and n (operands 4, 5); the sums of this
- * strip, from column `col` on (operands 6 on; of a batch 7 on). False after a finding. */
+/* What every store of D must say and hold: the problem's m and n (operands `at` and the next, for
+ * matrix g); a strip and a block that exist, of the matrix; the sums of this strip, from column
+ * `col` on. False after a finding. */
+bool hd_ck_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t at, int64_t g);
 bool hd_ck_store_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+bool hd_ck_store_strip(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t *row,
+                       int64_t *col, int64_t *g);
 void hd_ck_store_fragments(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t row,
                            int64_t col);
 /* A 16 x 8 block of D is written; twice is a finding. */
@@ -530,6 +537,7 @@ void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
 /* The whole grid has ended: the first element of D (of a batch's matrix g) that was not written.
  * False: all were. */
 bool hd_ck_store_missing(const hd_ck_extents *extents, int64_t *g, int64_t *row, int64_t *col);
+#include "Check/check_statistic.h"
 
 /* --- check_out.c ------------------------------------------------------------------------------ */
 void hd_ck_stage_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);

@@ -37,7 +37,9 @@ void hd_ck_stage_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   if (!hd_ck_region_at(m, w, step, HD_AT_stage_tile_buffer, HD_AT_stage_tile_slot, &region) ||
       !in_grid(m, step, HD_CK_STRIP, row, col) || !hd_ck_store_mask(m, w, step))
     return;
-  hd_ck_store_fragments(m, w, step, row, col - hd_op_int(step->op, HD_ATTR_OFFSET, 0));
+  int64_t first = col - hd_op_int(step->op, HD_ATTR_OFFSET, 0);
+  hd_ck_store_fragments(m, w, step, row, first);
+  hd_ck_read_factors(m, w, step, hd_ck_matrix_of(w, step, HD_AT_stage_tile_g), row, first);
   hd_ck_access x = {.op = step->op, .kind = HD_CK_WRITE, .slot = region.slot, .value = w->now};
   x.component = hd_ck_component(m, w->id, HD_CK_LANES);
   hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), region,

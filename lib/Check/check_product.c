@@ -55,7 +55,7 @@ static const hd_attr_key epilogue[] = {
     HD_ATTR_C,       HD_ATTR_BIAS,    HD_ATTR_ALPHA,       HD_ATTR_BETA,
     HD_ATTR_SCALE_A, HD_ATTR_SCALE_B, HD_ATTR_BIAS_TYPE,   HD_ATTR_C_TYPE,
     HD_ATTR_C_ORDER, HD_ATTR_BIAS_ALONG, HD_ATTR_SCALE_A_ONE, HD_ATTR_SCALE_B_ONE,
-    HD_ATTR_SCATTER_D};
+    HD_ATTR_SCATTER_D, HD_ATTR_REDUCE, HD_ATTR_SCALE_D};
 
 /* An attribute of the epilogue for a person: a word, or that it is there. */
 static const char *word_of(const hd_op *op, hd_attr_key key) {
@@ -73,6 +73,24 @@ static void check_store(hd_ck_kernel *k, const hd_op *op) {
     const char *expected = word_of(k->program.product.op, epilogue[i]);
     if (strcmp(got, expected))
       return differ(k, op, hd_attr_name(epilogue[i]), got, expected);
+  }
+}
+
+/* Where D has statistics all of it is finished first. */
+static void check_finished(hd_ck_kernel *k, const hd_op *op) {
+  bool reduces = hd_op_has(k->program.product.op, HD_ATTR_REDUCE);
+  if (hd_op_has(op, HD_ATTR_FINISHED) != reduces)
+    differ(k, op, hd_attr_name(HD_ATTR_FINISHED), word_of(op, HD_ATTR_FINISHED),
+           reduces ? "a statistic of D" : "none of D");
+}
+
+/* Parts, and what is made of them, are of the problem's statistic. */
+static void check_statistic(hd_ck_kernel *k, const hd_op *op, bool makes) {
+  static const hd_attr_key keys[] = {HD_ATTR_REDUCE, HD_ATTR_ACT, HD_ATTR_SCALE_D, HD_ATTR_TYPE};
+  for (size_t i = 0; i < (makes ? HD_COUNT(keys) : 2); i++) {
+    const char *got = word_of(op, keys[i]), *expected = word_of(k->program.product.op, keys[i]);
+    if (strcmp(got, expected))
+      return differ(k, op, hd_attr_name(keys[i]), got, expected);
   }
 }
 
@@ -143,8 +161,13 @@ static bool multiplies(hd_op_kind kind) {
 static heddle_status check_op(void *user, hd_op *op) {
   hd_ck_kernel *k = user;
   const hd_spec_row *row = multiplies(op->kind) ? hd_spec_find(hd_op_str(op, HD_ATTR_ROW)) : NULL;
-  if (op->kind == HD_OP_STORE_TILE || op->kind == HD_OP_STAGE_TILE)
+  bool stores = op->kind == HD_OP_STORE_TILE || op->kind == HD_OP_STAGE_TILE;
+  if (stores || op->kind == HD_OP_FINISH_TILE)
     check_store(k, op);
+  if (stores)
+    check_finished(k, op);
+  else if (op->kind == HD_OP_REDUCE_TILE || op->kind == HD_OP_SCALE_TILE)
+    check_statistic(k, op, op->kind == HD_OP_SCALE_TILE);
   else if (op->kind == HD_OP_BUFFER)
     check_buffer(k, op);
   else if (op->kind == HD_OP_PROMOTE)

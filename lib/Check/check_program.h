@@ -89,6 +89,8 @@ void hd_ck_program_build(hd_ck_program *program, const hd_op *kernel);
 void hd_ck_program_free(hd_ck_program *program);
 /* The ring that a value names; NULL when the value is not made by a declaration. */
 const hd_ck_ring *hd_ck_buffer(const hd_ck_program *program, const hd_value *value);
+/* The buffer of statistics of D, whose slots are no ring; NULL: the kernel has none. */
+const hd_op *hd_ck_statistics(const hd_op *kernel);
 const hd_ck_ring *hd_ck_barrier(const hd_ck_program *program, const hd_value *value);
 
 #endif

@@ -56,11 +56,9 @@ void hd_ck_store_begin(hd_ck_extents *x) {
   x->stored = HD_NEW_ARRAY(&x->arena, uint64_t *, matrices * x->stored_rows);
 }
 
-bool hd_ck_store_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  int64_t rows = w->env[step->args[HD_AT_store_tile_m]].i,
-          cols = w->env[step->args[HD_AT_store_tile_n]].i;
+bool hd_ck_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t at, int64_t g) {
+  int64_t rows = w->env[step->args[at]].i, cols = w->env[step->args[at + 1]].i;
   hd_ck_extents *x = m->extents;
-  int64_t g = hd_ck_matrix_of(w, step, HD_AT_store_tile_g);
   int64_t rows_of_d = hd_act_is_pair(hd_op_str(step->op, HD_ATTR_ACT)) ? 2 : 1;
   if (x->m < 0) {
     x->rows_of_d = rows_of_d;
@@ -89,15 +87,19 @@ bool hd_ck_store_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   return false;
 }
 
+bool hd_ck_store_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  int64_t g = hd_ck_matrix_of(w, step, hd_strip_g_at(step->op));
+  return hd_ck_mask(m, w, step, hd_strip_row_at(step->op) + 2, g);
+}
+
 int64_t hd_ck_matrix_of(const hd_ck_warp *w, const hd_ck_step *step, int32_t at) {
   return hd_op_batch(step->op, at) ? w->env[step->args[at]].i : 0;
 }
 
-/* Of groups each has columns of its own. */
-static int64_t first_column(const hd_ck_extents *x, int64_t g) {
+int64_t hd_ck_first_column(const hd_ck_extents *x, int64_t g) {
   return x->groups ? x->groups->first[g] : 0;
 }
-static int64_t width(const hd_ck_extents *x, int64_t g) {
+int64_t hd_ck_width(const hd_ck_extents *x, int64_t g) {
   if (!x->groups)
     return x->n;
   return x->groups->end[g] - x->groups->first[g];
@@ -116,8 +118,8 @@ void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
     return hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
                       "the problem's own g", "tiles of %lld matrices in a batch of %lld",
                       (long long)x->g, (long long)batch);
-  col -= first_column(x, g);
-  if (!x->stored || row >= height(x) || col >= width(x, g))
+  col -= hd_ck_first_column(x, g);
+  if (!x->stored || row >= height(x) || col >= hd_ck_width(x, g))
     return;
   uint64_t **blocks = &x->stored[g * x->stored_rows + row / strip_of_d(x)];
   if (!*blocks)
@@ -136,11 +138,11 @@ void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
 bool hd_ck_store_missing(const hd_ck_extents *x, int64_t *g, int64_t *row, int64_t *col) {
   int64_t rows = x->stored_rows * (x->g > 0 ? x->g : 1);
   for (int64_t i = 0; x->stored && i < rows; i++)
-    for (int64_t j = 0; j < (width(x, i / x->stored_rows) + BLOCK - 1) / BLOCK; j++)
+    for (int64_t j = 0; j < (hd_ck_width(x, i / x->stored_rows) + BLOCK - 1) / BLOCK; j++)
       if (!x->stored[i] || x->stored[i][j] != UINT64_MAX) {
         *g = i / x->stored_rows;
         *row = i % x->stored_rows * strip_of_d(x);
-        *col = first_column(x, *g) + j * BLOCK;
+        *col = hd_ck_first_column(x, *g) + j * BLOCK;
         return true;
       }
   return false;
@@ -178,7 +180,7 @@ static int64_t whole_of(int32_t run) { return run > 2 ? 4 * run : BLOCK; }
 void hd_ck_store_fragments(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t row,
                            int64_t col) {
   int32_t run = run_of(step->op);
-  int64_t g = hd_ck_matrix_of(w, step, HD_AT_store_tile_g);
+  int64_t g = hd_ck_matrix_of(w, step, hd_strip_g_at(step->op));
   int64_t whole = whole_of(run);
   int64_t n = m->extents->groups ? m->extents->groups->end[g] : m->extents->n;
   int64_t of_b = m->extents->apart_b && !m->at.shared && !m->at.far ? g : 0;
@@ -186,6 +188,11 @@ void hd_ck_store_fragments(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *st
     const hd_ck_frag *f = &w->env[step->args[i]].frag;
     int64_t columns = step->op->operands[i]->type.n / 4 * BLOCK;
     hd_ck_frag_use(m, w, step, i);
+    if ((f->content.finished > 0) != hd_op_has(step->op, HD_ATTR_FINISHED))
+      return wrong_data(m, w, step, "an epilogue that is done for the fragment",
+                        f->content.finished > 0, !f->content.finished);
+    if (f->content.finished && f->content.finished != row + 1)
+      return wrong_data(m, w, step, "row of the results", f->content.finished - 1, row);
     if (columns % whole)
       return hd_ck_undecided(m, step->op, "a permuted fragment of a part of a run's four lanes");
     if (row < m->extents->m && col < n) {
@@ -209,21 +216,33 @@ void hd_ck_store_fragments(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *st
   }
 }
 
-/* Operands: D, ldd, row, column, m, n, of a batch its matrix, fragments of consecutive 8-column
- * blocks. */
-void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  int64_t row = w->env[step->args[HD_AT_store_tile_row]].i,
-          col = w->env[step->args[HD_AT_store_tile_column]].i;
+bool hd_ck_store_strip(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t *row,
+                       int64_t *col, int64_t *g) {
+  const int32_t *place = step->args + hd_strip_row_at(step->op);
+  *row = w->env[place[0]].i;
+  *col = w->env[place[1]].i;
+  *g = hd_ck_matrix_of(w, step, hd_strip_g_at(step->op));
   if (!hd_ck_store_mask(m, w, step))
+    return false;
+  int64_t before = hd_ck_first_column(m->extents, *g);
+  if (*row < 0 || *col < before || *row % STRIP || (*col - before) % BLOCK) {
+    hd_ck_undecided(m, step->op, "a strip of D that is not 16 rows by blocks of 8 columns");
+    return false;
+  }
+  return true;
+}
+
+/* Operands: D, ldd, row, column, m, n, of a batch its matrix, factors and their slot, fragments of
+ * consecutive 8-column blocks. */
+void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  int64_t row, col, g;
+  if (!hd_ck_store_strip(m, w, step, &row, &col, &g))
     return;
-  int64_t g = hd_ck_matrix_of(w, step, HD_AT_store_tile_g);
-  int64_t before = first_column(m->extents, g);
-  if (row < 0 || col < before || row % STRIP || (col - before) % BLOCK)
-    return hd_ck_undecided(m, step->op, "a strip of D that is not 16 rows by blocks of 8 columns");
-  if ((col - before) % whole_of(run_of(step->op)))
+  if ((col - hd_ck_first_column(m->extents, g)) % whole_of(run_of(step->op)))
     return hd_ck_undecided(m, step->op, "permuted columns that begin inside of a run's four lanes");
   check_pitch(m, w, step);
   hd_ck_store_fragments(m, w, step, row, col);
+  hd_ck_read_factors(m, w, step, g, row, col);
   for (int32_t i = hd_first_acc(step->op); i < step->n_args && !m->stop; i++)
     for (int32_t b = 0; b < step->op->operands[i]->type.n / 4; b++, col += BLOCK)
       hd_ck_store_mark(m, w, step, g, row / m->extents->rows_of_d, col);

@@ -21,13 +21,16 @@ int64_t hd_largest_size(const hd_problem *p, char dim) {
 
 /* Largest first. */
 static const char *const modest[] = {"tile=128x128", "tile=64x128", "tile=64x64"};
+/* Of pairs with a statistic of 128 rows of D; as many. */
+static const char *const modest_pairs[] = {"tile=256x128", "tile=256x64", "tile=256x32"};
 
 static bool is_free(const hd_problem *p, const hd_spilled *spilled, const hd_schedule *s) {
   return hd_schedule_fits(p, s) && !hd_spilled_has(spilled, s);
 }
 
 static bool read_modest(const hd_problem *p, size_t i, hd_schedule *s) {
-  return hd_schedule_read(NULL, hd_device_model_of(p->target), p, modest[i], s) == HEDDLE_OK;
+  return hd_schedule_read(NULL, hd_device_model_of(p->target), p,
+                          p->pair && p->reduce ? modest_pairs[i] : modest[i], s) == HEDDLE_OK;
 }
 
 bool hd_choose_modest(const hd_problem *p, hd_schedule *schedule) {

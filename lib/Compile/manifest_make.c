@@ -227,6 +227,9 @@ heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p,
                    .scale_a_one = p->scale_a.one,
                    .scale_b_one = p->scale_b.one,
                    .slots = p->combine ? (int32_t)hd_combine_slots(p) : 0,
+                   .statistic = !p->reduce ? NULL
+                                : p->scale_d ? "scale"
+                                             : hd_arena_strdup(arena, p->reduce),
                    .scale_block = p->block,
                    .scale_tiles = hd_scales_in_tiles(p),
                    .scale_rows = p->block_rows,

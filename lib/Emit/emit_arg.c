@@ -31,7 +31,7 @@ heddle_status hd_emit_size(hd_emitter *e, const hd_op *user, hd_arg_kind arg, hd
 
 heddle_status hd_emit_matrix(hd_emitter *e, const hd_op *user, hd_arg_kind arg, hd_arg_kind stride,
                              heddle_elem elem, LLVMValueRef *v) {
-  const hd_value *g = hd_op_batch(user, HD_AT_store_tile_g), *apart = find_arg(e, stride);
+  const hd_value *g = hd_op_batch(user, hd_strip_g_at(user)), *apart = find_arg(e, stride);
   HD_TRY(hd_emit_arg(e, user, arg, v));
   if (!g || !apart)
     return HEDDLE_OK;

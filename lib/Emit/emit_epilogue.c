@@ -198,6 +198,8 @@ static void read_c(hd_emitter *e, const hd_strip *s, int32_t b, int h, bool chec
 
 void hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool checked, hd_inputs *in) {
   LLVMValueRef bias[HD_MOST_RUN], scale[HD_MOST_RUN], c[2][HD_MOST_RUN];
+  if (s->factors)
+    return hd_emit_read_factors(e, s->factors, b, in->scale_b);
   if (s->has_bias_n)
     read_along(e, s, &s->bias_n, s->integer, b, checked, bias);
   if (s->scale_b.at)
@@ -260,8 +262,16 @@ static LLVMValueRef before_act(hd_emitter *e, const hd_strip *s, const hd_inputs
   return s->integer ? add_integer(e, s, in, x, h, j) : add_float(e, s, in, x, h, j);
 }
 
+static LLVMValueRef finished(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b,
+                             int h, int j) {
+  LLVMValueRef x = s->acc[4 * b + 2 * h + j];
+  return s->factors ? LLVMBuildFMul(e->b, x, in->scale_b[j], "") : x;
+}
+
 LLVMValueRef hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h,
                             int j) {
+  if (s->finished)
+    return finished(e, s, in, b, h, j);
   LLVMValueRef x = before_act(e, s, in, b, h, j);
   LLVMValueRef up = s->pair ? before_act(e, s, in, b, 1, j) : NULL;
   if (s->user)
@@ -389,10 +399,19 @@ static bool stays_integer(const hd_strip *s) {
   bool user = hd_act_is_user(s->act);
   bool act = user || (!s->pair && (strcmp(s->act, "none") == 0 || strcmp(s->act, "relu") == 0));
   return s->acc_elem == HEDDLE_S32 && act && !s->has_scale_a && !s->has_scale_b &&
+         !hd_op_has(s->op, HD_ATTR_REDUCE) &&
          !hd_op_has(s->op, HD_ATTR_ALPHA) && !hd_op_has(s->op, HD_ATTR_BETA) &&
          (!s->has_c || is_integer(hd_op_elem(s->op, HD_ATTR_C_TYPE))) &&
          (!s->has_bias || is_integer(hd_op_elem(s->op, HD_ATTR_BIAS_TYPE))) &&
          (user || is_integer(s->d.elem));
+}
+
+/* Nothing of the epilogue is left to read. */
+static heddle_status open_finished(hd_emitter *e, hd_strip *s) {
+  s->has_c = s->has_bias = s->has_bias_n = s->has_scale_a = s->has_scale_b = false;
+  if (hd_strip_factors_at(s->op) < s->op->n_operands)
+    s->factors = hd_emit_factors(e, s->op);
+  return HEDDLE_OK;
 }
 
 heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s) {
@@ -400,6 +419,7 @@ heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s) {
   heddle_elem elem = hd_op_elem(op, HD_ATTR_TYPE);
   s->act = hd_op_str(op, HD_ATTR_ACT);
   bool user = hd_act_is_user(s->act);
+  s->finished = hd_op_has(op, HD_ATTR_FINISHED);
   if (s->pair && !user)
     s->act = hd_act_name(hd_act_of_gate(s->act));
   s->has_c = hd_op_has(op, HD_ATTR_C);
@@ -427,6 +447,8 @@ heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s) {
   s->d.elem = elem;
   s->d.bytes = heddle_elem_get(elem)->container_bits / 8;
   s->integer = stays_integer(s);
+  if (s->finished)
+    return open_finished(e, s);
   HD_TRY(open_scales(e, s));
   if (s->has_c)
     HD_TRY(open_c(e, s));

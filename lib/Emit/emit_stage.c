@@ -161,7 +161,7 @@ static LLVMValueRef finish_existing(hd_emitter *e, const hd_strip *s, const hd_i
   return either;
 }
 
-static void finish_user(hd_emitter *e, const hd_strip *s, int32_t end, hd_pair *pair) {
+void hd_emit_finish_user(hd_emitter *e, const hd_strip *s, int32_t end, hd_pair *pair) {
   for (int32_t b = 0; b < end; b++) {
     hd_inputs in;
     hd_emit_read_inputs(e, s, b, true, &in);
@@ -180,7 +180,7 @@ heddle_status hd_emit_op_stage_tile(hd_emitter *e, const hd_op *op) {
   s.n_blocks = (int32_t)columns_of(&at) / BLOCK;
   hd_pair *pair = HD_NEW_ARRAY(&e->arena, hd_pair, 2 * s.n_blocks);
   if (s.user)
-    finish_user(e, &s, s.n_blocks, pair);
+    hd_emit_finish_user(e, &s, s.n_blocks, pair);
   else
     hd_emit_finish_all(e, &s, 0, s.n_blocks, true, pair);
   if (at.bytes == 2 && s.pair)

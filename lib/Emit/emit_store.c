@@ -381,16 +381,17 @@ static LLVMValueRef rows_of_d(hd_emitter *e, const hd_strip *s, LLVMValueRef row
   return s->pair ? hd_emit_divi(e, rows, 2) : rows;
 }
 
-/* Operands from 2 on: first row, first column, m, n, fragments. */
+/* First row, first column, m, n. */
 static void find_place(hd_emitter *e, hd_strip *s) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef g = hd_emit_divi(e, e->lane, 4);
   LLVMValueRef before = hd_emit_muli(e, hd_emit_remi(e, e->lane, 4), s->run);
   hd_emit_return_from_entry(e, here);
-  s->row0 = rows_of_d(e, s, hd_emit_get1(e, hd_store_tile_row(s->op)));
-  s->col0 = hd_emit_get1(e, hd_store_tile_column(s->op));
-  s->m = rows_of_d(e, s, hd_emit_get1(e, hd_store_tile_m(s->op)));
-  s->n = hd_emit_get1(e, hd_store_tile_n(s->op));
+  hd_value *const *place = s->op->operands + hd_strip_row_at(s->op);
+  s->row0 = rows_of_d(e, s, hd_emit_get1(e, place[0]));
+  s->col0 = hd_emit_get1(e, place[1]);
+  s->m = rows_of_d(e, s, hd_emit_get1(e, place[2]));
+  s->n = hd_emit_get1(e, place[3]);
   s->row = hd_emit_add(e, s->row0, g);
   s->col = hd_emit_add(e, s->col0, before);
   for (int h = 0; h < 2; h++) {

@@ -49,6 +49,8 @@ typedef struct hd_strip {
   LLVMValueRef *to, n_columns; /* of D */
   hd_view d, c;
   bool integer; /* the whole epilogue is in i32 */
+  bool finished;        /* by finish.tile: there is no epilogue left, */
+  LLVMValueRef factors; /* but factors of columns; i32: where this lane's are. NULL: none */
   bool pair;
   bool has_c, has_bias, has_bias_n, has_scale_a, has_scale_b;
   LLVMValueRef alpha, beta, scale_b_one; /* NULL: absent */
@@ -132,6 +134,18 @@ heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s);
  * touched unless `checked` is false. */
 void hd_emit_finish_all(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end, bool checked,
                         hd_pair *pair);
+
+/* --- emit_stage.c --- */
+/* The pairs of blocks before `end` by a function of the user, which may load: it is called for
+ * elements that exist, and for no others. */
+void hd_emit_finish_user(hd_emitter *e, const hd_strip *s, int32_t end, hd_pair *pair);
+
+/* --- emit_factor.c --- */
+/* Slot `slot` of a buffer of statistics. */
+LLVMValueRef hd_emit_statistic_slot(hd_emitter *e, const hd_value *buffer, LLVMValueRef slot);
+/* Where a finished store's factors are, in shared memory; those of a block's two columns. */
+LLVMValueRef hd_emit_factors(hd_emitter *e, const hd_op *store);
+void hd_emit_read_factors(hd_emitter *e, LLVMValueRef factors, int32_t b, LLVMValueRef out[2]);
 
 /* --- emit_put.c: stores as inline asm, with constant offsets and predicates inside: thousands of
  * small instructions fewer for LLVM to look at. --- */

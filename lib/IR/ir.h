@@ -189,8 +189,13 @@ struct hd_op {
 #undef HD_IN_OPTIONAL
 #undef HD_IN_LIST
 
-/* ORDER BATCH: store.tile and stage.tile have g, and fragments, at the same places. */
-_Static_assert((int)HD_AT_store_tile_g == (int)HD_AT_stage_tile_g, "ORDER BATCH");
+/* ORDER BATCH: store.tile and stage.tile have row, column, m, n and g at the same places,
+ * finish.tile in the same order. */
+_Static_assert((int)HD_AT_store_tile_row == (int)HD_AT_stage_tile_row &&
+                   (int)HD_AT_store_tile_g == (int)HD_AT_stage_tile_g &&
+                   (int)HD_AT_store_tile_g - (int)HD_AT_store_tile_row ==
+                       (int)HD_AT_finish_tile_g - (int)HD_AT_finish_tile_row,
+               "ORDER BATCH");
 
 /* The index of a batch's matrix, the operand `at` of an op that may have one there; NULL: it has
  * none. What stands behind it, fragments or a barrier, is of another type. */
@@ -198,13 +203,30 @@ static inline hd_value *hd_op_batch(const hd_op *op, int32_t at) {
   bool has = at < op->n_operands && op->operands[at]->type.kind == HD_TYPE_I32;
   return has ? op->operands[at] : NULL;
 }
-/* Of store.tile and stage.tile the first fragment; of copy.tma the barrier. */
 static inline int32_t hd_op_behind_batch(const hd_op *op, int32_t at) {
   return at + (hd_op_batch(op, at) != NULL);
 }
-static inline int32_t hd_first_acc(const hd_op *op) {
-  return hd_op_behind_batch(op, HD_AT_store_tile_g);
+/* What store.tile, stage.tile and finish.tile have of a strip: its row, behind which column, m and
+ * n stand; a batch's matrix; the buffer of factors, behind which their slot stands (past the last
+ * operand: there is none); the first fragment. */
+static inline int32_t hd_strip_row_at(const hd_op *op) {
+  return op->kind == HD_OP_FINISH_TILE ? (int)HD_AT_finish_tile_row : (int)HD_AT_store_tile_row;
 }
+static inline int32_t hd_strip_g_at(const hd_op *op) {
+  return hd_strip_row_at(op) + HD_AT_finish_tile_g;
+}
+static inline int32_t hd_first_acc(const hd_op *op) {
+  int32_t at = hd_strip_g_at(op);
+  while (at < op->n_operands && op->operands[at]->type.kind != HD_TYPE_FRAG)
+    at++;
+  return at;
+}
+static inline int32_t hd_strip_factors_at(const hd_op *op) {
+  int32_t at = hd_op_behind_batch(op, hd_strip_g_at(op));
+  bool has = at < op->n_operands && op->operands[at]->type.kind == HD_TYPE_BUFFER;
+  return has ? at : op->n_operands;
+}
+/* Of copy.tma the barrier. */
 static inline int32_t hd_copy_tma_barrier_at(const hd_op *op) {
   return hd_op_behind_batch(op, HD_AT_copy_tma_g);
 }

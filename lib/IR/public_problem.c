@@ -30,6 +30,8 @@ struct heddle_problem {
   dense a, b, c, d;
   bool has_acc, has_bias, alpha, beta, dependent, weights_ready, groups, gather, scatter;
   int32_t slots; /* of combine_d; 0: there is none */
+  const char *reduce; /* NULL: no statistic of D */
+  bool scale_d;
   heddle_elem acc, bias;
   heddle_dim bias_along;
   heddle_scale scale_a, scale_b;
@@ -170,6 +172,11 @@ void heddle_problem_set_groups(heddle_problem *problem, bool groups) { problem->
 void heddle_problem_set_indices(heddle_problem *problem, bool gather_b, bool scatter_d) {
   problem->gather = gather_b;
   problem->scatter = scatter_d;
+}
+
+void heddle_problem_set_reduce(heddle_problem *problem, const char *statistic, bool scale_d) {
+  problem->reduce = keep(problem, statistic);
+  problem->scale_d = scale_d;
 }
 
 void heddle_problem_set_combine(heddle_problem *problem, int32_t slots) { problem->slots = slots; }
@@ -404,6 +411,10 @@ static void build_store(building *g, hd_value *y) {
   set_given(g, op, HD_ATTR_LD, d->ld);
   set_given(g, op, HD_ATTR_DIVISIBLE_BY, d->divisible_by);
   set_stride(g, op, HEDDLE_OPERAND_D);
+  if (g->p->reduce)
+    hd_op_set_str(g->m, op, HD_ATTR_REDUCE, g->p->reduce);
+  if (g->p->scale_d)
+    hd_op_set_flag(g->m, op, HD_ATTR_SCALE_D);
 }
 
 /* length NULL: of the offsets. */

@@ -277,6 +277,8 @@ static void check_one(hd_verifier *v, const hd_op *op) {
   if (v->n_errors == before)
     hd_verify_op_rules(v, op);
   if (v->n_errors == before)
+    hd_verify_reduce(v, op);
+  if (v->n_errors == before)
     hd_verify_slots(v, op);
   if (v->n_errors == before)
     hd_verify_spec(v, op);

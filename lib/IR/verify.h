@@ -4,6 +4,7 @@
  * verify_report.c what was found, told to the context
  * verify_attrs.c  presence, kinds, words and ranges of attributes, from tables
  * verify_rules.c  rules of single ops
+ * verify_reduce.c rules of what is reduced over rows of D
  * verify_slots.c  rules of ops that touch buffers and barriers: cursors, slots, sizes
  * verify_spec.c   targets and instruction rows, as lib/Spec has them
  * verify_kernel.c rules over a kernel: names, roles, registers, arguments
@@ -45,6 +46,7 @@ void hd_verify_unsupported(hd_verifier *v, const hd_op *op, const char *rule, co
 
 void hd_verify_attrs(hd_verifier *v, const hd_op *op);
 void hd_verify_op_rules(hd_verifier *v, const hd_op *op);
+void hd_verify_reduce(hd_verifier *v, const hd_op *op);
 void hd_verify_slots(hd_verifier *v, const hd_op *op);
 void hd_verify_spec(hd_verifier *v, const hd_op *op);
 /* Once for a kernel, after its ops. */

@@ -26,8 +26,11 @@ static const struct word_rule {
     {HD_ATTR_B_ORDER, HD_N_OPS, "k_major mn_major"},
     {HD_ATTR_ORDER, HD_OP_STORE_TILE, "row_major col_major"},
     {HD_ATTR_ORDER, HD_OP_STAGE_TILE, "row_major col_major"},
+    {HD_ATTR_ORDER, HD_OP_FINISH_TILE, "row_major col_major"},
     {HD_ATTR_ORDER, HD_N_OPS, "grouped"},
     {HD_ATTR_ACT, HD_N_OPS, hd_act_words},
+    {HD_ATTR_REDUCE, HD_OP_WORK, NULL}, /* a key of the schedule */
+    {HD_ATTR_REDUCE, HD_N_OPS, "absmax sumsq"},
     {HD_ATTR_PATH, HD_OP_STORE_TILE, "direct quad permuted"},
     {HD_ATTR_SPACE, HD_N_OPS, "shared cluster_shared tmem"},
     {HD_ATTR_LAYOUT, HD_N_OPS, "rows packed_a box linear"},

@@ -491,6 +491,7 @@ void hd_verify_op_rules(hd_verifier *v, const hd_op *op) {
     break;
   case HD_OP_STORE_TILE:
   case HD_OP_STAGE_TILE:
+  case HD_OP_FINISH_TILE:
     check_store_tile(v, op);
     break;
   case HD_OP_PARTIAL_STORE:

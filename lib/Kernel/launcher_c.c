@@ -202,6 +202,13 @@ static void add_problem(hd_strbuf *out, const launcher *l) {
                      " * combine_d: column i of d, of t, is the sum of the products' columns\n"
                      " * combine_d[%d * i + s], s = 0 to %d, in this order\n",
                      m->slots, m->slots - 1);
+  if (m->statistic)
+    hd_strbuf_printf(out,
+                     " * scale_d: f32, %s of rows 128 i to 128 i + 127 of column j of d\n"
+                     " * at i * ldsd + j\n",
+                     strcmp(m->statistic, "scale") == 0 ? "the scale that divides"
+                     : strcmp(m->statistic, "sumsq") == 0 ? "the sum of squares"
+                                                          : "the largest absolute value");
   hd_strbuf_add(out, " *\n");
   hd_strbuf_add(out, " * Sizes and strides are in elements; pointers are device addresses. */\n");
 }

@@ -32,6 +32,8 @@ void hd_manifest_copy(hd_arena *arena, const hd_manifest *from, hd_manifest *to)
   to->target = hd_arena_strdup(arena, from->target);
   to->act = hd_arena_strdup(arena, from->act);
   to->family = hd_arena_strdup(arena, from->family);
+  if (from->statistic)
+    to->statistic = hd_arena_strdup(arena, from->statistic);
   if (from->user_function)
     to->user_function = hd_arena_strdup(arena, from->user_function);
   for (int i = 0; i < from->n_variants; i++) {

@@ -16,7 +16,7 @@
 #include "heddle/types.h"
 
 enum {
-  HD_MANIFEST_VERSION = 11,
+  HD_MANIFEST_VERSION = 12,
   HD_MAX_ARGS = 32,
   HD_MAX_PARAMS = 40,
   HD_MAX_TMAPS = 4,
@@ -146,6 +146,8 @@ typedef struct hd_manifest {
   bool bias_along_n;  /* false: bias[M]; true: bias[N] */
   bool scale_a_one, scale_b_one; /* false: scale_a[M], scale_b[N]; true: one value */
   int32_t slots;       /* of combine_d: indices of a column of D; 0: there is none */
+  const char *statistic; /* what scale_d gets of each 128 rows of D and column: "absmax", "sumsq",
+                            or "scale", by which D is divided; NULL: there is none */
   int32_t scale_block; /* elements of k for each of block_scale_a, block_scale_b; 0: none */
   int32_t scale_rows;  /* rows of A that share one; 0: there are none */
   bool scale_tiles;    /* they are stored in tiles of 128 rows; false: k-blocks, at a pitch */

@@ -135,6 +135,24 @@ static heddle_status check_scales(heddle_context *ctx, const hd_manifest *manife
   return HEDDLE_OK;
 }
 
+/* Of 128 rows of D, of one product or of groups. */
+static heddle_status check_statistic(heddle_context *ctx, const hd_manifest *manifest) {
+  static const hd_arg_kind kinds[] = {HD_ARG_SCALE_D, HD_ARG_LDSD};
+  static const char *const words[] = {"absmax", "sumsq", "scale"};
+  bool known = !manifest->statistic;
+  for (size_t i = 0; manifest->statistic && i < HD_COUNT(words); i++)
+    known |= strcmp(manifest->statistic, words[i]) == 0;
+  if (!known)
+    return refuse(ctx, "manifest.statistic", "statistic: got %.40s; legal: absmax, sumsq, scale",
+                  manifest->statistic);
+  for (size_t i = 0; i < HD_COUNT(kinds); i++)
+    if ((hd_manifest_arg(manifest, kinds[i]) != NULL) != (manifest->statistic != NULL))
+      return refuse(ctx, "manifest.statistic", "argument %s: got %s; legal: one with a statistic, "
+                    "none without",
+                    hd_arg_name(kinds[i]), manifest->statistic ? "none" : "one");
+  return HEDDLE_OK;
+}
+
 /* Its columns are added up behind each launch. */
 static heddle_status check_combine(heddle_context *ctx, const hd_manifest *manifest) {
   bool combines = hd_manifest_arg(manifest, HD_ARG_COMBINE_D) != NULL, all = true;
@@ -219,6 +237,7 @@ static heddle_status check_args(heddle_context *ctx, const hd_manifest *manifest
       return refuse(ctx, "manifest.arg", "argument %s is missing", hd_arg_name(needed[i]));
   }
   HD_TRY(check_batch(ctx, manifest));
+  HD_TRY(check_statistic(ctx, manifest));
   return check_scales(ctx, manifest);
 }
 

@@ -15,7 +15,8 @@
  *            behind what they read of a stage, before one of them tells that it is free (R3);
  *            between what they put into a slot of D and its copy out, and before they fill a slot
  *            that was read (R2, R6). A dependent kernel waits for the one ahead (R8).
- *            The CTA meets behind the table of its groups.
+ *            The CTA meets behind the table of its groups, the role around what makes a tile's
+ *            statistics of its warps' parts.
  * Why here   roles and accesses are final; fences depend on where the waits are.
  * Does not   place fences, wgmma groups, or cp.async fences (insert_fences).
  */
@@ -298,6 +299,27 @@ static void place_lanes(hd_module *m, hd_op *kernel) {
   hd_accesses_free(&fills);
 }
 
+/* --- statistics ------------------------------------------------------------------------------ */
+
+static bool is_scale(const hd_op *op) { return op->kind == HD_OP_SCALE_TILE; }
+
+/* All warps of the role have put their parts before any makes statistics of them; and read those,
+ * and have made factors, before any goes on to what takes them, or to the next tile's parts. */
+static void place_statistics(hd_module *m, hd_op *kernel) {
+  enum { ID = 1 };
+  hd_accesses all = {0};
+  hd_accesses_find(kernel->regions[0], is_scale, &all);
+  for (int32_t i = 0; i < all.n; i++) {
+    bool again = hd_op_has(kernel, HD_ATTR_PERSISTENT) || hd_op_has(all.op[i], HD_ATTR_SCALE_D);
+    hd_builder b = hd_builder_before(m, all.op[i]);
+    hd_op_set_int(m, hd_build_op(&b, HD_OP_ROLE_SYNC, (hd_type){0}, 0), HD_ATTR_ID, ID);
+    b = hd_builder_after(m, all.op[i]);
+    if (again)
+      hd_op_set_int(m, hd_build_op(&b, HD_OP_ROLE_SYNC, (hd_type){0}, 0), HD_ATTR_ID, ID);
+  }
+  hd_accesses_free(&all);
+}
+
 /* --- the predecessor kernel ---------------------------------------------------------------- */
 
 /* Whether the predecessor may write what is read here, or use what is written. */
@@ -422,6 +444,7 @@ heddle_status hd_pass_insert_barriers(hd_pass_context *pass, hd_module *module) 
     else
       place_groups(&r);
     place_lanes(module, kernel);
+    place_statistics(module, kernel);
     place_arrival(module, kernel);
     place_groups_table(module, kernel);
     if (hd_op_has(kernel, HD_ATTR_DEPENDENT) && !hd_find_op(kernel->regions[0], HD_OP_GRID_WAIT))

@@ -39,7 +39,8 @@ static const struct register_plan {
 static bool is_store(const hd_op *op) {
   return op->kind == HD_OP_STORE_TILE || op->kind == HD_OP_PARTIAL_STORE ||
          op->kind == HD_OP_STAGE_TILE || op->kind == HD_OP_COPY_OUT ||
-         op->kind == HD_OP_PARTIAL_SEND;
+         op->kind == HD_OP_PARTIAL_SEND || op->kind == HD_OP_REDUCE_TILE ||
+         op->kind == HD_OP_SCALE_TILE;
 }
 
 /* All its threads bring rows; else one thread issues copies. */

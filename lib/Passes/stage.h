@@ -37,8 +37,10 @@ typedef struct hd_stage {
                                             times the products of a batch */
   hd_value *n_splits; /* i32: of this launch; NULL without split_k */
   hd_store_slot slot; /* of the staged store; cols 0: D is written from registers */
+  hd_reduce_slots slots; /* of the statistics; blocks 0: there are none */
   hd_value *sa, *sb, *sd,
       *partials; /* buffers; sd NULL: D is not staged; partials: of a cluster along k */
+  hd_value *sr;  /* buffer: parts of statistics, and factors; NULL: there are none */
   hd_value *groups;    /* buffer: the table of groups; NULL: there are none */
   hd_value *scales[2]; /* buffers of block scales, of A and of B; NULL: there are none */
   hd_value *sums, *meta, *factors[2]; /* buffers in tensor memory; factors: block scales of A, B */
@@ -121,6 +123,9 @@ typedef struct hd_stage_strips {
   hd_value *warp, *const *strip;
   int32_t n;
 } hd_stage_strips;
+/* Where D has statistics: acc becomes the results, and their statistics are made. */
+void hd_stage_statistic(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                        const hd_stage_strips *strips, hd_value **acc);
 /* Stores st->own_n columns, from place->col0 on. */
 typedef void hd_stage_store_fn(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                                const hd_stage_strips *strips, hd_value *const *acc);

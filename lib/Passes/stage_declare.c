@@ -181,10 +181,10 @@ static void declare_args(hd_stage *st) {
   static const hd_arg_kind runs[][2] = {{HD_ARG_A, HD_ARG_B},
                                         {HD_ARG_D, HD_ARG_D},
                                         {HD_ARG_C, HD_ARG_C},
-                                        {HD_ARG_BIAS, HD_ARG_SCATTER_D},
+                                        {HD_ARG_BIAS, HD_ARG_SCALE_D},
                                         {HD_ARG_WORKSPACE, HD_ARG_WORKSPACE},
                                         {HD_ARG_M, HD_ARG_K},
-                                        {HD_ARG_LDB, HD_ARG_LDSB},
+                                        {HD_ARG_LDB, HD_ARG_LDSD},
                                         {HD_ARG_ALPHA, HD_ARG_BETA},
                                         {HD_ARG_G, HD_ARG_T},
                                         {HD_ARG_STRIDE_A, HD_ARG_STRIDE_SCALE_B}};
@@ -279,6 +279,15 @@ static void declare_tensor(hd_stage *st) {
   st->meta = meta->results[0];
 }
 
+/* Parts of statistics, and factors (stage_reduce.c). */
+static void declare_statistics(hd_stage *st) {
+  enum { ALIGN = 128 };
+  st->slots = hd_schedule_reduce_slots(&st->p, &st->s);
+  if (st->slots.blocks)
+    st->sr = declare_buffer(st, "statistics", st->slots.n_bytes, ALIGN, "linear", HEDDLE_F32,
+                            st->slots.n)->results[0];
+}
+
 static void declare_groups(hd_stage *st) {
   enum { ALIGN = 128 };
   if (hd_is_grouped(&st->p))
@@ -310,6 +319,7 @@ static void declare_buffers(hd_stage *st) {
   st->sb = b->results[0];
   declare_scales(st);
   declare_partials(st);
+  declare_statistics(st);
   declare_groups(st);
 }
 

@@ -41,12 +41,15 @@ void hd_stage_set_epilogue(hd_stage *st, hd_op *op) {
                {p->scale_b.op != NULL, HD_ATTR_SCALE_B},
                {p->scale_a.op && p->scale_a.one, HD_ATTR_SCALE_A_ONE},
                {p->scale_b.op && p->scale_b.one, HD_ATTR_SCALE_B_ONE},
-               {p->scatter != NULL, HD_ATTR_SCATTER_D}};
+               {p->scatter != NULL, HD_ATTR_SCATTER_D},
+               {p->scale_d, HD_ATTR_SCALE_D}};
   for (size_t i = 0; i < HD_COUNT(flags); i++)
     if (flags[i].there)
       hd_op_set_flag(m, op, flags[i].key);
   if (p->user)
     hd_op_set_str(m, op, HD_ATTR_USER, p->user);
+  if (p->reduce)
+    hd_op_set_str(m, op, HD_ATTR_REDUCE, p->reduce);
   if (p->c.op) {
     hd_op_set_elem(m, op, HD_ATTR_C_TYPE, p->c.elem);
     hd_op_set_str(m, op, HD_ATTR_C_ORDER, p->c.transposed ? "col_major" : "row_major");
@@ -55,6 +58,24 @@ void hd_stage_set_epilogue(hd_stage *st, hd_op *op) {
     hd_op_set_elem(m, op, HD_ATTR_BIAS_TYPE, p->bias.elem);
     hd_op_set_str(m, op, HD_ATTR_BIAS_ALONG, p->bias_along_n ? "n" : "m");
   }
+}
+
+/* Factors stand behind all statistics (stage_reduce.c), a slot for 128 rows of D. */
+static hd_value *factor_slot(hd_stage *st, hd_builder *b, hd_value *strip) {
+  if (!st->sr || !st->p.scale_d)
+    return NULL;
+  hd_value *block = hd_arith_const(b, HD_OP_DIV, strip, hd_reduce_rows(&st->p) / HD_STRIP_ROWS);
+  return hd_arith_const(b, HD_OP_ADD, block, st->slots.blocks * st->slots.rows);
+}
+
+/* What finish.tile made is only converted, and multiplied by the factors of its rows. */
+static void add_factors(hd_stage *st, hd_op *op, hd_value *slot) {
+  if (st->sr)
+    hd_op_set_flag(st->module, op, HD_ATTR_FINISHED);
+  if (!slot)
+    return;
+  hd_op_add_operand(st->module, op, st->sr);
+  hd_op_add_operand(st->module, op, slot);
 }
 
 static hd_value *row_of(hd_builder *b, const hd_tile_place *place, hd_value *strip) {
@@ -69,12 +90,13 @@ static const char *store_path(const hd_stage *st, int32_t n_blocks) {
 
 void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
                     hd_value *col, hd_value *const *acc, int32_t n_acc) {
-  hd_value *row = row_of(b, place, strip);
+  hd_value *row = row_of(b, place, strip), *factors = factor_slot(st, b, strip);
   hd_op *op = hd_build_op(b, HD_OP_STORE_TILE, (hd_type){0}, 6, st->arg[HD_ARG_D],
                           st->arg[HD_ARG_LDD], row, col, st->arg[HD_ARG_M], place->end_n);
   int32_t n_blocks = 0;
   if (place->g)
     hd_op_add_operand(st->module, op, place->g);
+  add_factors(st, op, factors);
   for (int32_t i = 0; i < n_acc; i++) {
     hd_op_add_operand(st->module, op, acc[i]);
     n_blocks += acc[i]->type.n / BLOCK_ELEMS;
@@ -90,6 +112,7 @@ void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *pla
   hd_value *first = hd_arith_const(b, HD_OP_MUL, warp, slot->each);
   hd_value *row = row_of(b, place, strip);
   hd_value *row_of_d = st->p.pair ? hd_arith_const(b, HD_OP_DIV, row, 2) : row;
+  hd_value *factors = factor_slot(st, b, strip);
   for (int32_t i = 0; i < n_slices; i++) {
     hd_value *own = hd_arith_const(b, HD_OP_ADD, first, (nth * n_slices + i) % slot->each);
     hd_value *col = hd_arith_const(b, HD_OP_ADD, place->col0, i * slot->cols);
@@ -97,6 +120,7 @@ void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *pla
                               st->arg[HD_ARG_M], st->arg[HD_ARG_N]);
     if (place->g)
       hd_op_add_operand(st->module, fill, place->g);
+    add_factors(st, fill, factors);
     hd_op_add_operand(st->module, fill, acc);
     hd_op_set_int(st->module, fill, HD_ATTR_OFFSET, i * slot->cols);
     hd_stage_set_epilogue(st, fill);

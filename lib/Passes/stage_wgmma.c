@@ -162,6 +162,8 @@ void hd_stage_wgmma(hd_stage *st) {
     hd_stage_exchange(st, &in, &place, &strips, acc, store_strips);
   } else {
     hd_stage_reduce(st, &in, &place, rows.warp, acc, rows.slabs_each);
+    if (st->sr)
+      hd_stage_statistic(st, &in, &place, &strips, acc);
     store_strips(st, &in, &place, &strips, acc);
   }
   hd_builder end = hd_builder_at_end(st->module, tiles->regions[0]);

@@ -55,8 +55,10 @@ static int32_t wgmma_unit(const hd_problem *p) {
 
 static void default_wgmma(const hd_problem *p, hd_schedule *s) {
   int32_t unit = wgmma_unit(p);
-  s->tile_n = default_tile_n(p, hd_scales_promoted(p) ? 128 : 256, unit);
-  s->tile_m = p->m.value && p->m.value <= 64 ? 64 : 128;
+  int32_t height = p->reduce ? hd_reduce_rows(p) : 128;
+  int32_t most = hd_scales_promoted(p) ? MOST_ELEMENTS / 2 : MOST_ELEMENTS; /* two accumulators */
+  s->tile_n = default_tile_n(p, most / height, unit);
+  s->tile_m = p->m.value && p->m.value <= 64 && !p->reduce ? 64 : height;
   int64_t tiles = (extent(&p->m) + s->tile_m - 1) / s->tile_m *
                   ((extent(&p->n) + s->tile_n - 1) / s->tile_n) * batch_of(p);
   /* Multicast pays with many tiles (over about four waves of 132 SMs). */

@@ -185,6 +185,44 @@ static heddle_status check_reduce(heddle_context *ctx, const hd_problem *p, cons
   return HEDDLE_OK;
 }
 
+/* A statistic is of 128 rows of D, which one CTA has, when it has all of k. */
+static heddle_status check_statistic(heddle_context *ctx, const hd_problem *p,
+                                     const hd_schedule *s) {
+  enum { MOST_HELD = 128 /* accumulators, of which the results take the place */ };
+  int32_t unit = hd_reduce_rows(p), slabs = unit / HD_SLAB_ROWS;
+  if (!p->reduce)
+    return HEDDLE_OK;
+  if (!hd_schedule_is_wgmma(s))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic",
+           "got family=%s with reduce = %s; legal: family=wgmma",
+           hd_key_word(HD_KEY_FAMILY, s->family), p->reduce);
+  if (s->tile_m % unit)
+    REFUSE(HEDDLE_INVALID, "schedule.statistic-tile",
+           "got tile m %d with reduce = %s; legal: multiples of %d (128 rows of D); nearest: %d",
+           s->tile_m, p->reduce, unit, (s->tile_m + unit - 1) / unit * unit);
+  int32_t each = s->warps_m >= 4 ? s->tile_m / HD_SLAB_ROWS / (s->warps_m / 4) : 1;
+  if (!each || (each % slabs && slabs % each))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-warps",
+           "got tile m %d with warps %dx1 and reduce = %s, whose warpgroups have %d slabs of 64 "
+           "rows; legal: a multiple or a divisor of %d; nearest: tile m %d",
+           s->tile_m, s->warps_m, p->reduce, each, slabs, unit);
+  if (s->split_k > 1 || s->stream_k)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-split",
+           "got split_k=%d stream_k=%d with reduce = %s, where the last arriver is one warp; "
+           "legal: split_k=1 stream_k=0; nearest: split_k=1 stream_k=0",
+           s->split_k, s->stream_k, p->reduce);
+  if (s->store == HD_STORE_PERMUTED)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-store",
+           "got store=permuted with reduce = %s; legal: direct, quad, staged; nearest: store=quad",
+           p->reduce);
+  int32_t acc = hd_schedule_accumulators(p, s);
+  if (acc > MOST_HELD)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-registers",
+           "tile %dx%d with reduce = %s holds %d results a thread; legal: %d; nearest: tile n %d",
+           s->tile_m, s->tile_n, p->reduce, acc, MOST_HELD, s->tile_n * MOST_HELD / acc / 8 * 8);
+  return HEDDLE_OK;
+}
+
 /* A B that comes by one tensor map with N in whole runs, and rows of D that take 16 bytes at a
  * time. */
 static heddle_status check_permuted(heddle_context *ctx, const hd_problem *p,
@@ -285,6 +323,7 @@ heddle_status hd_schedule_check(heddle_context *ctx, const hd_problem *p, const 
   HD_TRY(check_tiles(ctx, p, s));
   HD_TRY(check_copied(ctx, p, s));
   HD_TRY(check_reduce(ctx, p, s));
+  HD_TRY(check_statistic(ctx, p, s));
   HD_TRY(hd_schedule_check_family(ctx, p, s));
   HD_TRY(hd_b_variant_check(ctx, p, s));
   if (s->store == HD_STORE_PERMUTED)

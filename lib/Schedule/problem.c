@@ -144,6 +144,10 @@ static heddle_status read_op(heddle_context *ctx, hd_op *op, hd_problem *p) {
                       .ld = hd_op_int(op, HD_ATTR_LD, 0),
                       .divisible_by = hd_op_int(op, HD_ATTR_DIVISIBLE_BY, 1)};
     read_batch(op, &p->d);
+    p->reduce = hd_op_str(op, HD_ATTR_REDUCE);
+    p->scale_d = hd_op_has(op, HD_ATTR_SCALE_D);
+    if (p->reduce)
+      p->reduced = (hd_dense){.op = op, .elem = HEDDLE_F32, .divisible_by = 1};
     return HEDDLE_OK;
   default:
     return HEDDLE_OK;
@@ -366,6 +370,7 @@ heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *pr
   HD_TRY(check_used(ctx, &p));
   hd_problem_share_columns(&p);
   HD_TRY(hd_problem_check_sizes(ctx, &p));
+  HD_TRY(hd_problem_check_reduce(ctx, &p));
   *problem = p;
   return HEDDLE_OK;
 }

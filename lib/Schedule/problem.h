@@ -43,6 +43,9 @@ typedef struct hd_problem {
   bool alpha, beta, bias_along_n;
   const char *act, *user;
   bool pair; /* A's rows are gate and up, interleaved by 8; D has m / 2 rows */
+  const char *reduce; /* the statistic of each 128 rows of D and column; NULL: there is none */
+  bool scale_d;       /* by which D is scaled, and what is stored of it is the scale */
+  hd_dense reduced;   /* where it is stored, f32 */
 } hd_problem;
 
 /* Reads the kernel (region of the problem's ops, or the `work` region's kernel at tile level) and
@@ -87,6 +90,12 @@ int64_t hd_combine_pitch(const hd_problem *problem);
 /* Rows of A for a row of D: 2 of pairs, else 1. */
 static inline int32_t hd_rows_of_d(const hd_problem *problem) { return problem->pair ? 2 : 1; }
 
+enum { HD_REDUCE_ROWS = 128 /* of D: a k-block of a product of 8 bits that reads it */ };
+/* Rows of A for a statistic: those, of pairs twice as many. */
+static inline int32_t hd_reduce_rows(const hd_problem *problem) {
+  return HD_REDUCE_ROWS * hd_rows_of_d(problem);
+}
+
 /* How many elements share a byte: 2 of the 4-bit types, else 1. */
 static inline int32_t hd_elems_per_byte(heddle_elem elem) {
   int32_t bits = heddle_elem_get(elem)->container_bits;
@@ -122,6 +131,8 @@ int32_t hd_d_run(const hd_problem *problem);
 heddle_status hd_problem_check_blocks(heddle_context *ctx, hd_problem *problem);
 /* Of groups, what has columns is one matrix of all of them. */
 void hd_problem_share_columns(hd_problem *problem);
+/* The rules of a statistic of D, and of its scales. */
+heddle_status hd_problem_check_reduce(heddle_context *ctx, const hd_problem *problem);
 /* The rules of a batch: strides only with one, D's matrices apart; those of groups. */
 heddle_status hd_problem_check_batch(heddle_context *ctx, const hd_problem *problem);
 /* An instruction of any target that scales blocks of its types, the nearest one by its scales'

@@ -29,6 +29,9 @@ const hd_dense *hd_problem_operand(const hd_problem *p, hd_arg_kind arg) {
   case HD_ARG_BLOCK_SCALE_B:
   case HD_ARG_LDSB:
     return &p->block_b;
+  case HD_ARG_SCALE_D:
+  case HD_ARG_LDSD:
+    return &p->reduced;
   default:
     return NULL;
   }

@@ -111,11 +111,31 @@ int32_t hd_schedule_group_bytes(const hd_problem *p) {
   return hd_is_grouped(p) ? ((int32_t)(hd_most_groups(p) + 1) * EACH + CELL - 1) / CELL * CELL : 0;
 }
 
+/* A warpgroup's slabs follow each other: they are parts of a block, or whole blocks. */
+hd_reduce_slots hd_schedule_reduce_slots(const hd_problem *p, const hd_schedule *s) {
+  enum { CELL = 128, WARPS = 4 /* of a group */ };
+  int32_t slabs = hd_reduce_rows(p) / HD_SLAB_ROWS, groups = s->warps_m / WARPS;
+  if (!p->reduce || !groups)
+    return (hd_reduce_slots){0};
+  int32_t each = s->tile_m / HD_SLAB_ROWS / groups;
+  hd_reduce_slots x = {.blocks = s->tile_m / hd_reduce_rows(p),
+                       .strips = each < slabs ? each : slabs};
+  x.rows = x.strips ? slabs / x.strips * WARPS : 0;
+  x.n = x.blocks * (x.rows + p->scale_d);
+  x.n_bytes = (s->tile_n * (int32_t)sizeof(float) + CELL - 1) / CELL * CELL;
+  return x;
+}
+
+static int32_t reduce_bytes(const hd_problem *p, const hd_schedule *s) {
+  hd_reduce_slots x = hd_schedule_reduce_slots(p, s);
+  return x.n * x.n_bytes;
+}
+
 static int32_t ring_bytes(const hd_problem *p, const hd_schedule *s) {
   int32_t ring = s->stages * hd_schedule_stage_bytes(p, s), sums = received_bytes(p, s);
   bool over = hd_schedule_over_ring(s);
   return (!over ? ring + sums : ring > sums ? ring : sums) + barrier_bytes(s) + ALIGN_SLACK +
-         hd_schedule_group_bytes(p);
+         hd_schedule_group_bytes(p) + reduce_bytes(p, s);
 }
 
 int32_t hd_schedule_shared_limit(const hd_problem *p, const hd_schedule *s) {
@@ -192,7 +212,7 @@ int32_t hd_schedule_fitting_stages(const hd_problem *p, const hd_schedule *s) {
   int32_t barriers =
       (hd_schedule_along_k(s) - 1) * BARRIER_BYTES + (hd_schedule_is_tensor(s) ? SUMS_BYTES : 0);
   int32_t room = hd_schedule_shared_limit(p, s) - slots - sums - barriers - ALIGN_SLACK -
-                 hd_schedule_group_bytes(p);
+                 hd_schedule_group_bytes(p) - reduce_bytes(p, s);
   int32_t each = BARRIER_BYTES + (hd_schedule_is_tensor(s) ? TENSOR_BYTES : 0);
   return room / (hd_schedule_stage_bytes(p, s) + each);
 }

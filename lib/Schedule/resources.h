@@ -58,6 +58,17 @@ typedef struct hd_store_slot {
 
 /* cols 0: D is not staged, or its tile has no such slices. */
 hd_store_slot hd_store_slot_of(const hd_problem *problem, const hd_schedule *schedule);
+/* How a tile's statistics come together, where D has them: warps put those of their strips into
+ * slots of shared memory, of which each 128 rows of D have as many as warps; with scale_d a slot
+ * more, of factors. */
+typedef struct hd_reduce_slots {
+  int32_t blocks;     /* of 128 rows of D in a tile; 0: no statistic */
+  int32_t strips;     /* of a warp in a slot, a slab apart */
+  int32_t rows;       /* slots of a block's statistics */
+  int32_t n, n_bytes; /* slots in all; bytes of one */
+} hd_reduce_slots;
+hd_reduce_slots hd_schedule_reduce_slots(const hd_problem *problem, const hd_schedule *schedule);
+
 /* The least to ask for so that an SM holds no more CTAs than the schedule says, those of the next
  * kernel included: launched early, they would lie unevenly over the SMs and slow this one. */
 int32_t hd_schedule_shared_claim(const hd_problem *problem, const hd_schedule *schedule);

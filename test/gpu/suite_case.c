@@ -385,6 +385,10 @@ void suite_case_problem(const suite_case *c, hd_strbuf *out) {
                    c->value[CASE_out], c->value[CASE_d]);
   print_pitch(c, CASE_ldd, row_d(c), out);
   print_stride(c, "text_d", stride_d(c), out);
+  bool scales = suite_case_is(c, CASE_reduce, "scale");
+  if (!suite_case_is(c, CASE_reduce, "none"))
+    hd_strbuf_printf(out, ", reduce = %s%s", scales ? "absmax" : c->value[CASE_reduce],
+                     scales ? ", scale_d" : "");
   hd_strbuf_add(out, "}\n}\n");
 }
 
@@ -410,6 +414,8 @@ void suite_case_request(const suite_case *c, trial_request *r) {
   r->size[HD_ARG_LDD] = row_d(c) + suite_case_int(c, CASE_ldd);
   r->size[HD_ARG_LDSA] = row_scales(c, CASE_m);
   r->size[HD_ARG_LDSB] = row_scales(c, CASE_n);
+  if (!suite_case_is(c, CASE_reduce, "none"))
+    r->size[HD_ARG_LDSD] = suite_case_int(c, CASE_n) + suite_case_int(c, CASE_ldsd);
   if (suite_case_int(c, CASE_g))
     request_strides(c, r);
   r->routing = is_grouped(c) ? c->value[CASE_routing] : NULL;

@@ -196,15 +196,16 @@ void suite_run_all(const suite_options *o, const suite_case *cases, size_t n,
 
 static void run_fault(const suite_options *o, const suite_case *c, trial_kernel *kernel,
                       trial_device *device, trial_fault fault, suite_faults *count) {
-  static const char *const names[] = {"none",       "metadata", "k-step", "rows",
-                                      "scale",      "scale of B", "offsets", "gather",
-                                      "scatter",    "combine",  "pairs"};
+  static const char *const names[] = {"none",    "metadata", "k-step",    "rows",
+                                      "scale",   "scale of B", "offsets", "gather",
+                                      "scatter", "combine", "statistic", "pairs"};
   heddle_context *ctx = heddle_context_create();
   trial_request request = request_of(o, c, true);
   request.fault = fault;
   trial_result result;
   heddle_status status = trial_run(ctx, kernel, &request, device, &result);
-  bool seen = status == HEDDLE_OK && !result.ok && result.comparison.n_wrong > 0;
+  bool seen = status == HEDDLE_OK && !result.ok &&
+              (result.comparison.n_wrong > 0 || result.n_statistics_wrong > 0);
   const heddle_diagnostic *d = status == HEDDLE_OK ? NULL : last_diagnostic(ctx);
   bool skipped = d && !strcmp(d->rule, "trial.fault");
   printf("injected %-9s %s: %s\n", names[fault], seen ? "seen" : skipped ? "skipped" : "MISSED",
@@ -239,6 +240,8 @@ void suite_run_injected(const suite_options *o, const suite_case *c, trial_devic
       run_fault(o, c, &kernel, device, TRIAL_FAULT_SCATTER, count);
     if (kernel.manifest.slots)
       run_fault(o, c, &kernel, device, TRIAL_FAULT_COMBINE, count);
+    if (kernel.manifest.statistic)
+      run_fault(o, c, &kernel, device, TRIAL_FAULT_STATISTIC, count);
     if (hd_act_is_pair(kernel.manifest.act))
       run_fault(o, c, &kernel, device, TRIAL_FAULT_PAIRS, count);
   }

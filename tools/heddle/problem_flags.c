@@ -12,11 +12,11 @@ bool problem_flags_given(const problem_flags *f) {
   const char *const texts[] = {f->m,    f->n,       f->k,       f->type,    f->b_type,
                                f->acc,  f->d_type,  f->b_order, f->d_order, f->c_type,
                                f->bias, f->scale_a, f->scale_b, f->act,     f->g,       f->gather,
-                               f->t};
+                               f->t,    f->reduce};
   for (size_t i = 0; i < HD_COUNT(texts); i++)
     if (texts[i])
       return true;
-  return f->alpha || f->beta;
+  return f->alpha || f->beta || f->scale_d;
 }
 
 static heddle_status wrong(heddle_context *ctx, const char *option, const char *got,
@@ -93,6 +93,16 @@ static heddle_status read_scales(heddle_context *ctx, heddle_problem *p, const p
   return HEDDLE_OK;
 }
 
+/* A scale is made of absmax. */
+static heddle_status read_reduce(heddle_context *ctx, heddle_problem *p, const problem_flags *f) {
+  static const char *const words[] = {"absmax", "sumsq"};
+  int which;
+  HD_TRY(read_word(ctx, "--reduce", f->reduce, words, HD_COUNT(words), &which));
+  if (f->reduce || f->scale_d)
+    heddle_problem_set_reduce(p, words[which], f->scale_d);
+  return HEDDLE_OK;
+}
+
 static heddle_status read_operands(heddle_context *ctx, heddle_problem *p, const problem_flags *f) {
   static const char *const b_orders[] = {"k_major", "mn_major"}, *const d_orders[] = {"row_major",
                                                                                       "col_major"};
@@ -146,6 +156,7 @@ static heddle_status build(heddle_context *ctx, heddle_problem *p, const problem
     heddle_problem_set_scalars(p, f->alpha, f->beta);
   if (f->act)
     heddle_problem_set_act(p, f->act);
+  HD_TRY(read_reduce(ctx, p, f));
   return heddle_problem_build(ctx, p, module);
 }
 

@@ -10,8 +10,8 @@
 typedef struct problem_flags {
   const char *m, *n, *k, *g, *gather, *t; /* "4096", "..65536" (known at launch, at most), ".." */
   const char *type, *b_type, *acc, *d_type, *b_order, *d_order;
-  const char *c_type, *bias, *scale_a, *scale_b, *act;
-  bool alpha, beta, groups, scatter;
+  const char *c_type, *bias, *scale_a, *scale_b, *act, *reduce;
+  bool alpha, beta, groups, scatter, scale_d;
   int64_t combine;
 } problem_flags;
 
@@ -37,6 +37,10 @@ typedef struct problem_flags {
       {"b-order", CLI_TEXT, &(f).b_order, "O", "k_major (default: N rows of K) or mn_major"},      \
       {"d-order", CLI_TEXT, &(f).d_order, "O", "row_major (default: M rows of N) or col_major"},   \
       {"act", CLI_TEXT, &(f).act, "F", hd_act_about},                                              \
+      {"reduce", CLI_TEXT, &(f).reduce, "S",                                                       \
+       "a statistic of each 128 rows of a column of D, beside D: absmax or sumsq"},                \
+      {"scale-d", CLI_FLAG, &(f).scale_d, NULL,                                                    \
+       "with --d-type e4m3, e5m2, s8: those rows are divided by a scale, which is stored"},        \
       {"alpha", CLI_FLAG, &(f).alpha, NULL, "alpha is an argument of the launch"}, {               \
     "beta", CLI_FLAG, &(f).beta, NULL, "beta is an argument of the launch (with -c)"               \
   }

@@ -59,6 +59,7 @@ typedef enum trial_fault {
   TRIAL_FAULT_GATHER,   /* of groups: a column of B is left out, */
   TRIAL_FAULT_SCATTER,  /* or one of D, */
   TRIAL_FAULT_COMBINE,  /* or one of a sum */
+  TRIAL_FAULT_STATISTIC, /* of statistics of D: rows of them an element too far apart */
   TRIAL_FAULT_PAIRS     /* of pairs: rows of gate and up packed as they are, not interleaved */
 } trial_fault;
 
@@ -69,8 +70,8 @@ enum { TRIAL_SHARED = -1 };
 
 /* Zero-initialise; every field may stay 0. */
 typedef struct trial_request {
-  /* m n k ldb ldc ldd ldsa ldsb, of a batch g and strides, in elements (stride_a: bytes); 0: fixed
-   * or the default; TRIAL_SHARED: a stride of 0 */
+  /* m n k ldb ldc ldd ldsa ldsb ldsd, of a batch g and strides, in elements (stride_a: bytes); 0:
+   * fixed or the default; TRIAL_SHARED: a stride of 0 */
   int64_t size[HD_N_ARG_KINDS];
   uint64_t seed;
   bool exact;                   /* small integers, compared bit for bit */
@@ -106,6 +107,7 @@ typedef struct trial_result {
   int64_t n_combined; /* columns of D, where they are sums of those; else 0 */
   hd_comparison comparison;
   double bound;
+  uint64_t n_statistics, n_statistics_wrong; /* of 128 rows of D and a column, that were compared */
   uint64_t n_instructions; /* simulator */
   double launch_seconds;   /* wall clock of launch and wait, or of the simulation */
   char why[400];           /* when not ok: the first thing that is wrong */

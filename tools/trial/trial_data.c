@@ -201,7 +201,7 @@ static heddle_status add_packed(heddle_context *ctx, const hd_manifest *manifest
   for (int64_t i = 0; i <= last; i++)
     HD_TRY(pack(ctx, manifest, m, k, (uint8_t *)data->a_dense + (size_t)i * dense_bytes,
                 data->a_row_bytes, block->data + trial_before(&data->shape, HD_ARG_A, i)));
-  bool elsewhere = plant >= TRIAL_FAULT_SCALE && plant <= TRIAL_FAULT_COMBINE;
+  bool elsewhere = plant >= TRIAL_FAULT_SCALE && plant <= TRIAL_FAULT_STATISTIC;
   if (plant == TRIAL_FAULT_NONE || elsewhere)
     return HEDDLE_OK;
   HD_TRY(trial_check_injectable(ctx, data));
@@ -239,6 +239,7 @@ static void set_values(const hd_manifest *manifest, const trial_request *request
   v[HD_ARG_LDD] = (uint64_t)s->ldd;
   v[HD_ARG_LDSA] = (uint64_t)s->ldsa;
   v[HD_ARG_LDSB] = (uint64_t)s->ldsb;
+  v[HD_ARG_LDSD] = (uint64_t)s->ldsd + (request->fault == TRIAL_FAULT_STATISTIC);
   v[HD_ARG_G] = (uint64_t)s->g;
   v[HD_ARG_T] = (uint64_t)s->t;
   for (hd_arg_kind i = HD_ARG_STRIDE_A; i <= HD_ARG_STRIDE_SCALE_B; i++)
@@ -365,6 +366,25 @@ static heddle_status add_index(heddle_context *ctx, const hd_manifest *manifest,
                            : HEDDLE_OK;
 }
 
+/* ---- statistics of D ---- */
+
+static heddle_status add_statistics(heddle_context *ctx, const hd_manifest *manifest,
+                                    const trial_request *r, trial_data *data) {
+  bool plant = r->fault == TRIAL_FAULT_STATISTIC;
+  if (!manifest->statistic)
+    return plant ? hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "trial.fault",
+                            "this product has no statistics of D")
+                 : HEDDLE_OK;
+  trial_stored s = trial_stored_statistic(manifest, &data->shape);
+  if (plant && s.rows < 2)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "trial.fault",
+                    "this product has one row of statistics, wherever the next one would be");
+  if (plant)
+    HD_TRY(trial_check_injectable(ctx, data));
+  s.pitch += plant;
+  return add_block(ctx, HD_ARG_SCALE_D, HEDDLE_F32, stored_bytes(HEDDLE_F32, &s, 0), 0, data);
+}
+
 /* ---- all of them ---- */
 
 static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manifest,
@@ -405,6 +425,7 @@ static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manife
     HD_TRY(add_block(ctx, HD_ARG_USER, HEDDLE_U8, r->n_user_bytes, 0, data));
     memcpy(trial_data_block(data, HD_ARG_USER)->data, r->user_bytes, r->n_user_bytes);
   }
+  HD_TRY(add_statistics(ctx, manifest, r, data));
   trial_stored d = trial_stored_d(manifest, s);
   return add_block(ctx, HD_ARG_D, manifest->d_elem,
                    stored_bytes(manifest->d_elem, &d, trial_before(s, HD_ARG_D, s->g - 1)),

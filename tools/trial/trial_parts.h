@@ -6,7 +6,7 @@
 
 /* Sizes and pitches of one launch, in elements. */
 typedef struct trial_shape {
-  int64_t m, n, k, ldb, ldc, ldd, ldsa, ldsb;
+  int64_t m, n, k, ldb, ldc, ldd, ldsa, ldsb, ldsd;
   int64_t g; /* products of a batch; 1: it is none */
   int64_t t; /* columns of B: n, unless they are gathered; of D, where they are combined */
   /* Of a batch, by stride argument: elements (of A bytes) from one matrix to the next; 0: one. */
@@ -54,7 +54,7 @@ typedef struct trial_block {
 /* From the numbers of one matrix of a batch to those of the next. */
 #define TRIAL_NEXT_MATRIX UINT64_C(0x9e3779b97f4a7c15)
 enum { TRIAL_STREAMS = 22 /* of numbers, of a seed: one an operand */ };
-enum { TRIAL_MAX_BLOCKS = 14 };
+enum { TRIAL_MAX_BLOCKS = 15 };
 typedef struct trial_data {
   trial_shape shape;
   trial_block block[TRIAL_MAX_BLOCKS];
@@ -113,6 +113,29 @@ heddle_status trial_operand_sizes(heddle_context *ctx, const hd_manifest *manife
 /* The injected fault, in a copy of A. */
 heddle_status trial_inject_fault(heddle_context *ctx, trial_fault plant, heddle_elem elem,
                                 const trial_shape *shape, void *dense, size_t row_bytes);
+
+/* ---- statistics of D (trial_statistic.c) ---- */
+
+trial_stored trial_stored_statistic(const hd_manifest *manifest, const trial_shape *shape);
+/* The rows of the first and of the last statistic of a D of so many; gives how many. */
+enum { TRIAL_STATISTIC_ROWS = 2 * 128 };
+size_t trial_statistic_rows(uint64_t height, uint64_t rows[TRIAL_STATISTIC_ROWS]);
+/* Compares the statistics of columns `first` to first + n - 1 with those of results x (n_rows, all
+ * of the statistics that they are of), each of them `near` off at most. Where D is divided by them,
+ * so become both. */
+void trial_check_statistic(const hd_manifest *manifest, const trial_data *data, int64_t first,
+                           uint64_t n, const uint64_t *rows, size_t n_rows, double *x, double *near,
+                           trial_result *result);
+/* In place of results x what D shows of them, where it is divided by scales: multiples of these. */
+void trial_show_scaled(const hd_manifest *manifest, uint64_t n, const uint64_t *rows,
+                       size_t n_rows, double *x);
+/* Bytes of them in their block. */
+void trial_mark_statistics(const hd_manifest *manifest, const trial_data *data,
+                           uint8_t *is_element);
+/* What a launch writes. */
+static inline bool trial_is_output(hd_arg_kind kind) {
+  return kind == HD_ARG_D || kind == HD_ARG_SCALE_D;
+}
 
 /* ---- groups (trial_groups.c) ---- */
 

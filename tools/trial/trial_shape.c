@@ -134,6 +134,7 @@ heddle_status trial_shape_resolve(heddle_context *ctx, const hd_manifest *manife
   choose_pitch(manifest, HD_ARG_LDB, asked, trial_stored_b(manifest, s).cols, &s->ldb);
   choose_pitch(manifest, HD_ARG_LDC, asked, trial_stored_c(manifest, s).cols, &s->ldc);
   choose_pitch(manifest, HD_ARG_LDD, asked, trial_stored_d(manifest, s).cols, &s->ldd);
+  choose_pitch(manifest, HD_ARG_LDSD, asked, s->n, &s->ldsd);
   choose_scale_pitches(manifest, asked, s);
   s->g = 1;
   if (!hd_manifest_arg(manifest, HD_ARG_G))

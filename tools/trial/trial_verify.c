@@ -11,7 +11,7 @@
 #include "trial/trial_parts.h"
 
 enum {
-  SAMPLE_ROWS = 256,            /* of a problem too large to check whole */
+  SAMPLE_ROWS = TRIAL_STATISTIC_ROWS, /* of a problem too large to check whole */
   WHOLE_PRODUCTS_LOG2 = 31      /* up to this many multiplications are checked whole */
 };
 
@@ -101,12 +101,29 @@ static bool around_batch_unchanged(trial_result *result, const trial_block *d,
   return right;
 }
 
+/* What is no statistic. */
+static bool around_statistics_unchanged(trial_result *result, const hd_manifest *manifest,
+                                        const trial_block *block, const trial_data *data) {
+  size_t first = (size_t)(block->data - block->all);
+  bool right = unchanged(result, block, 0, first) &&
+               unchanged(result, block, first + block->n_bytes, block->all_bytes);
+  uint8_t *is_element = hd_xmalloc(block->n_bytes);
+  memset(is_element, 0, block->n_bytes);
+  trial_mark_statistics(manifest, data, is_element);
+  for (size_t i = 0; right && i < block->n_bytes; i++)
+    right = is_element[i] || unchanged(result, block, first + i, first + i + 1);
+  hd_free(is_element);
+  return right;
+}
+
 static bool memory_right(const hd_manifest *manifest, const trial_data *data,
                          trial_result *result) {
   trial_stored d = trial_stored_d(manifest, &data->shape);
   for (int i = 0; i < data->n_blocks; i++) {
     const trial_block *block = &data->block[i];
-    bool right = block->kind != HD_ARG_D ? unchanged(result, block, 0, block->all_bytes)
+    bool right = block->kind == HD_ARG_SCALE_D
+                     ? around_statistics_unchanged(result, manifest, block, data)
+                 : block->kind != HD_ARG_D ? unchanged(result, block, 0, block->all_bytes)
                  : (data->shape.g > 1 || data->offsets) && !data->combine
                      ? around_batch_unchanged(result, block, data, &d, manifest->d_col_major)
                      : around_d_unchanged(result, block, &d);
@@ -339,12 +356,17 @@ static heddle_status tell_injected(heddle_context *ctx, const hd_manifest *manif
   hd_reference broken = *r;
   broken.a.data = data->an_injected;
   size_t n = n_rows * (size_t)r->n;
-  double *sums = hd_try_malloc(ctx, 2 * sizeof *sums * n, "the reference");
+  double *sums = hd_try_malloc(ctx, 3 * sizeof *sums * n, "the reference");
   if (!sums)
     return HEDDLE_NO_MEMORY;
+  double *right = sums + 2 * n;
+  memcpy(right, expected, n * sizeof *right);
   heddle_status status = expect(ctx, manifest, request, &broken, rows, n_rows, sums, sums + n);
-  if (status == HEDDLE_OK &&
-      are_alike(manifest, data, r, n_rows, sums, sums + n, expected, slack))
+  if (status == HEDDLE_OK && manifest->statistic && !strcmp(manifest->statistic, "scale")) {
+    trial_show_scaled(manifest, r->n, rows, n_rows, sums);
+    trial_show_scaled(manifest, r->n, rows, n_rows, right);
+  }
+  if (status == HEDDLE_OK && are_alike(manifest, data, r, n_rows, sums, sums + n, right, slack))
     status = hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "trial.fault",
                       "this product is the same with that error");
   hd_free(sums);
@@ -433,6 +455,16 @@ static void compare_sums(const hd_manifest *manifest, const trial_request *reque
   keep_numbers(request, -1, &c, result);
 }
 
+/* How far off each result may be before it is rounded to D's type, in place of what its activation
+ * alone makes of that. */
+static void widen_slack(const hd_manifest *manifest, const trial_request *request,
+                        const hd_reference *r, size_t n, const double *expected, double *slack) {
+  double step = request->exact ? 0 : bound_of(manifest, r, HEDDLE_F32);
+  double size = mean_size(expected, n);
+  for (size_t i = 0; i < n; i++)
+    slack[i] += step * (fabs(expected[i]) + size);
+}
+
 static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
                              const trial_request *request, const trial_data *data, int64_t g,
                              const by_index *columns, const hd_reference *r, const uint64_t *rows,
@@ -447,6 +479,11 @@ static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
   if (status == HEDDLE_OK && sums->sum)
     add_columns(manifest, request, data, g, r, n_rows, expected, slack, sums);
   else if (status == HEDDLE_OK) {
+    if (manifest->statistic) {
+      widen_slack(manifest, request, r, n_rows * (size_t)r->n, expected, slack);
+      trial_check_statistic(manifest, data, (int64_t)r->first_column, r->n, rows, n_rows, expected,
+                            slack, result);
+    }
     hide_columns(data, g, r, n_rows, expected, slack);
     hd_matrix d = columns_of(data, HD_ARG_D, g, data->shape.ldd, manifest->d_col_major,
                              columns->d, hd_manifest_d_rows(manifest, data->shape.m));
@@ -483,8 +520,10 @@ static heddle_status verify_numbers(heddle_context *ctx, const hd_manifest *mani
       (data->offsets ? 1 : (double)s->g) * (double)s->m * (double)s->n * (double)s->k / 2;
   bool whole = products <= (double)(UINT64_C(1) << WHOLE_PRODUCTS_LOG2);
   uint64_t height = (uint64_t)hd_manifest_d_rows(manifest, s->m);
-  size_t n_rows = whole ? (size_t)height
-                        : hd_reference_sample_rows(request->seed, height, SAMPLE_ROWS, rows);
+  size_t n_rows = whole                 ? (size_t)height
+                  : manifest->statistic ? trial_statistic_rows(height, rows)
+                                        : hd_reference_sample_rows(request->seed, height,
+                                                                   SAMPLE_ROWS, rows);
   const uint64_t *compared = whole ? NULL : rows;
   column_sums sums = {0};
   if (data->combine) {
@@ -534,6 +573,6 @@ heddle_status trial_verify(heddle_context *ctx, const hd_manifest *manifest,
   HD_TRY(verify_columns(ctx, manifest, request, data, result));
   if (first[0])
     memcpy(result->why, first, sizeof first);
-  result->ok = memory && result->comparison.ok && !first[0];
+  result->ok = memory && result->comparison.ok && !result->n_statistics_wrong && !first[0];
   return HEDDLE_OK;
 }

@@ -1,0 +1,119 @@
+/* Rules of what is reduced over rows of D: the store that asks for it, and the ops that do it. */
+#include "IR/verify.h"
+
+enum { BLOCK = 8, ELEMS = 4 /* of a block, a lane */, FLOAT_BYTES = 4 };
+
+/* Absolute values of D become its largest. */
+static bool is_scalable(heddle_elem elem) {
+  return elem == HEDDLE_E4M3 || elem == HEDDLE_E5M2 || elem == HEDDLE_S8;
+}
+
+/* scale_d is made of absmax, for a type of 8 bits with a sign. */
+static void check_scaled(hd_verifier *v, const hd_op *op) {
+  heddle_elem elem = hd_op_elem(op, HD_ATTR_TYPE);
+  if (!hd_op_has(op, HD_ATTR_SCALE_D))
+    return;
+  if (!hd_op_is(op, HD_ATTR_REDUCE, "absmax"))
+    hd_verify_fail(v, op, "ir.reduce",
+                   "scale_d with reduce = %s; legal: absmax; nearest: reduce = "
+                   "absmax",
+                   hd_op_has(op, HD_ATTR_REDUCE) ? hd_op_str(op, HD_ATTR_REDUCE) : "none");
+  else if (!is_scalable(elem))
+    hd_verify_unsupported(v, op, "ir.reduce",
+                          "scale_d of a D of %s; legal: e4m3, e5m2, s8; nearest: type = e4m3",
+                          heddle_elem_get(elem)->name);
+}
+
+/* A store takes what finish.tile made, and factors for scales. */
+static void check_finished(hd_verifier *v, const hd_op *op) {
+  bool reduces = hd_op_has(op, HD_ATTR_REDUCE), scales = hd_op_has(op, HD_ATTR_SCALE_D);
+  int32_t at = hd_strip_factors_at(op);
+  bool has_factors = at < op->n_operands;
+  if (hd_op_has(op, HD_ATTR_FINISHED) && !reduces)
+    hd_verify_fail(v, op, "ir.reduce", "finished without reduce; legal: both, or neither");
+  if (has_factors != (scales && hd_op_has(op, HD_ATTR_FINISHED)))
+    hd_verify_fail(v, op, "ir.reduce", "%s; legal: factors of scale.tile beside scale_d, finished",
+                   has_factors ? "factors without scale_d, finished" : "scale_d without factors");
+  else if (has_factors &&
+           (at + 1 >= op->n_operands || op->operands[at + 1]->type.kind != HD_TYPE_I32))
+    hd_verify_fail(v, op, "ir.reduce", "factors without their slot; legal: an i32 behind them");
+}
+
+static int32_t elements_from(const hd_op *op, int32_t first) {
+  int32_t n = 0;
+  for (int32_t i = first; i < op->n_operands; i++)
+    n += op->operands[i]->type.n;
+  return n;
+}
+
+static void check_finish(hd_verifier *v, const hd_op *op) {
+  hd_type type = op->results[0]->type;
+  int32_t n = elements_from(op, hd_first_acc(op));
+  if (type.elem != HEDDLE_F32 || type.n != n)
+    hd_verify_fail(v, op, "ir.type", "the result has %d elements of %s; legal: %d of f32",
+                   (int)type.n, heddle_elem_get(type.elem)->name, (int)n);
+}
+
+static void check_columns(hd_verifier *v, const hd_op *op, const hd_op *buffer, int64_t columns) {
+  int64_t bytes = hd_op_int(buffer, HD_ATTR_BYTES, 0);
+  if (columns * FLOAT_BYTES > bytes)
+    hd_verify_fail(v, op, "ir.slot",
+                   "%lld columns in slots of %lld bytes of \"%s\"; legal: up to "
+                   "%lld",
+                   (long long)columns, (long long)bytes, hd_op_str(buffer, HD_ATTR_NAME),
+                   (long long)(bytes / FLOAT_BYTES));
+}
+
+static void check_reduce(hd_verifier *v, const hd_op *op) {
+  if (op->n_operands <= HD_AT_reduce_tile_strips) {
+    hd_verify_fail(v, op, "ir.count", "no fragment; legal: 1 or more");
+    return;
+  }
+  hd_type first = op->operands[HD_AT_reduce_tile_strips]->type;
+  for (int32_t i = HD_AT_reduce_tile_strips; i < op->n_operands; i++)
+    if (!hd_type_equal(op->operands[i]->type, first) || first.elem != HEDDLE_F32 || first.n % ELEMS)
+      hd_verify_fail(v, op, "ir.type",
+                     "operand %d is another fragment; legal: f32, one length, 4 elements an "
+                     "8-column block",
+                     (int)i);
+  check_columns(v, op, hd_reduce_tile_buffer(op)->op, first.n / ELEMS * BLOCK);
+}
+
+static void check_scale(hd_verifier *v, const hd_op *op) {
+  const hd_op *buffer = hd_scale_tile_buffer(op)->op;
+  int64_t each = hd_op_int(op, HD_ATTR_ROWS, 1) + hd_op_has(op, HD_ATTR_SCALE_D);
+  int64_t slots = hd_op_int(buffer, HD_ATTR_STAGES, 0);
+  if (slots % each)
+    hd_verify_fail(v, op, "ir.slot",
+                   "\"%s\" has %lld slots; legal: multiples of %lld, those of 128 "
+                   "rows of D",
+                   hd_op_str(buffer, HD_ATTR_NAME), (long long)slots, (long long)each);
+  check_columns(v, op, buffer, hd_op_int(op, HD_ATTR_TILE_COLUMNS, 0));
+}
+
+void hd_verify_reduce(hd_verifier *v, const hd_op *op) {
+  switch (op->kind) {
+  case HD_OP_STORE:
+  case HD_OP_PRODUCT:
+    check_scaled(v, op);
+    break;
+  case HD_OP_STORE_TILE:
+  case HD_OP_STAGE_TILE:
+    check_scaled(v, op);
+    check_finished(v, op);
+    break;
+  case HD_OP_FINISH_TILE:
+    check_scaled(v, op);
+    check_finish(v, op);
+    break;
+  case HD_OP_REDUCE_TILE:
+    check_reduce(v, op);
+    break;
+  case HD_OP_SCALE_TILE:
+    check_scaled(v, op);
+    check_scale(v, op);
+    break;
+  default:
+    break;
+  }
+}

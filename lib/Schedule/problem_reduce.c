@@ -1,0 +1,29 @@
+/* A statistic of D: of each 128 rows of a column, beside D or as the scale that divides them. */
+#include "Schedule/problem.h"
+
+#define REFUSE(...)                                                                                \
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, p->store->loc, "problem.reduce", __VA_ARGS__)
+
+/* A warp of wgmma's rows of a column lie in 8 lanes; tensor memory has a lane each. */
+static heddle_status check_instruction(heddle_context *ctx, const hd_problem *p) {
+  if (hd_problem_has(p, HD_FAMILY_WGMMA_SP))
+    return HEDDLE_OK;
+  REFUSE("got reduce = %s on %s, which has no wgmma for %s x %s -> %s; nearest: target sm_90a",
+         p->reduce, p->target->name, heddle_elem_get(p->a_elem)->name,
+         heddle_elem_get(p->b.elem)->name, heddle_elem_get(p->acc_elem)->name);
+}
+
+heddle_status hd_problem_check_reduce(heddle_context *ctx, const hd_problem *p) {
+  if (!p->reduce)
+    return HEDDLE_OK;
+  if (hd_is_batch(p) && !hd_is_grouped(p))
+    REFUSE("got reduce = %s of a batch; legal: of one product or of groups; nearest: a launch for "
+           "each product",
+           p->reduce);
+  if (p->scatter || p->combine)
+    REFUSE("got reduce = %s with %s; legal: columns of D that are the products'; nearest: without "
+           "%s",
+           p->reduce, p->scatter ? "scatter_d" : "combine_d",
+           p->scatter ? "scatter_d" : "combine_d");
+  return check_instruction(ctx, p);
+}
