@@ -75,7 +75,7 @@ static heddle_status make_operands(heddle_context *ctx, bench *x) {
   HD_TRY(hd_rotation_create(ctx, x->device, h->b, h->b_bytes, x->n_sets, &x->b_sets));
   if (x->options->n_peers)
     HD_TRY(hd_rotation_repeat(ctx, x->device, h->a, a_bytes, p->g, x->n_sets, &x->a_dense));
-  HD_TRY(hd_epilogue_upload(ctx, x->device, &h->values, x->n_sets, &x->epilogue));
+  HD_TRY(hd_epilogue_upload(ctx, x->device, &product, &h->values, x->n_sets, &x->epilogue));
   HD_TRY(hd_rotation_create(ctx, x->device, NULL, x->d_bytes, x->n_sets, &x->d_sets));
   HD_TRY(make_peers_d(ctx, x, &product));
   return hd_buffer_create(ctx, x->device, WORKSPACE_BYTES, 0, &x->peers_workspace);
@@ -127,7 +127,8 @@ static heddle_status load_kernels(heddle_context *ctx, bench *x) {
 /* ---- checking ---- */
 
 /* Sampled rows with double precision. */
-static void compare_rows(const bench *x, bool row_major, hd_bench_row *row) {
+static heddle_status compare_rows(heddle_context *ctx, const bench *x, bool row_major,
+                                  hd_bench_row *row) {
   hd_product p = hd_bench_product(x->p);
   const hd_bench_host *h = x->prepared->host;
   uint64_t m = (uint64_t)hd_product_d_rows(&p), n = (uint64_t)p.n;
@@ -139,26 +140,34 @@ static void compare_rows(const bench *x, bool row_major, hd_bench_row *row) {
     const double *slack, *expected = hd_bench_host_expected(h, &p, g, &slack);
     hd_matrix out = {(const char *)x->d + (size_t)g * matrix_bytes, p.d, row_major ? n : 1,
                      row_major ? 1 : m};
-    hd_comparison c = hd_compare_bounded(&out, n, h->checked, h->n_checked, expected, slack,
-                                         row->bound);
+    double *divided;
+    HD_TRY(hd_epilogue_divided(ctx, x->device, &p, &x->epilogue, h->checked, h->n_checked, expected,
+                               slack, &divided));
+    hd_comparison c = hd_compare_bounded(&out, n, h->checked, h->n_checked,
+                                         divided ? divided : expected,
+                                         divided ? divided + h->n_checked * n : slack, row->bound);
+    hd_free(divided);
     row->ok &= c.ok;
     row->error = c.error > row->error ? c.error : row->error;
   }
+  return HEDDLE_OK;
 }
 
 /* And all of D, when there is something to hold it against, which may be off itself. */
-static void compare(const bench *x, bool row_major, hd_bench_row *row) {
+static heddle_status compare(heddle_context *ctx, const bench *x, bool row_major,
+                             hd_bench_row *row) {
   hd_product p = hd_bench_product(x->p);
   hd_matrix out = {x->d, p.d, (uint64_t)(row_major ? p.n : 1), (uint64_t)(row_major ? 1 : p.m)};
-  compare_rows(x, row_major, row);
+  HD_TRY(compare_rows(ctx, x, row_major, row));
   row->whole = x->whole.data != NULL;
   if (!row->whole)
-    return;
+    return HEDDLE_OK;
   hd_comparison c =
       hd_whole_compare(&x->whole, &out, row->bound + hd_product_bound(&p, HEDDLE_F32),
                        x->options->n_jobs);
   row->ok &= c.ok;
   row->error = c.error;
+  return HEDDLE_OK;
 }
 
 /* Poison, one launch, D and its guards checked. What a predecessor is to write is poisoned, too: a
@@ -174,7 +183,7 @@ static heddle_status check(heddle_context *ctx, const bench *x, const hd_contend
   if (c->finish)
     HD_TRY(c->finish(ctx, c->user));
   HD_TRY(hd_buffer_download(ctx, x->device, d, x->d));
-  compare(x, c->stored == HD_STORED_ROW_MAJOR, row);
+  HD_TRY(compare(ctx, x, c->stored == HD_STORED_ROW_MAJOR, row));
   heddle_status guards = hd_buffer_check(ctx, x->device, d, "d");
   row->ok &= guards == HEDDLE_OK;
   return guards == HEDDLE_MISMATCH ? HEDDLE_OK : guards;

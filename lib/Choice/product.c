@@ -24,6 +24,25 @@ static const char *d_order(const hd_product *p) {
 
 static const char *scale_word(char scale) { return scale == 'v' ? "vector" : "one"; }
 
+static const struct statistic {
+  char letter;
+  const char *word;
+} statistics[] = {{'a', "absmax"}, {'s', "sumsq"}, {'q', "scale"}};
+
+char hd_product_reduce(const char *word) {
+  for (size_t i = 0; i < HD_COUNT(statistics); i++)
+    if (strcmp(statistics[i].word, word) == 0)
+      return statistics[i].letter;
+  return 0;
+}
+
+const char *hd_product_reduce_word(char reduce) {
+  for (size_t i = 0; i < HD_COUNT(statistics); i++)
+    if (statistics[i].letter == reduce)
+      return statistics[i].word;
+  return "none";
+}
+
 /* ORDER PRODUCT WORDS: by their names. */
 void hd_product_print(const hd_product *p, char out[HD_PRODUCT_TEXT]) {
   const hd_product_epilogue *e = &p->epilogue;
@@ -39,6 +58,8 @@ void hd_product_print(const hd_product *p, char out[HD_PRODUCT_TEXT]) {
     hd_strbuf_add(&s, " c");
   if (p->g)
     hd_strbuf_printf(&s, " g=%lld", (long long)p->g);
+  if (e->reduce)
+    hd_strbuf_printf(&s, " reduce=%s", hd_product_reduce_word(e->reduce));
   if (e->scale_a)
     hd_strbuf_printf(&s, " scale_a=%s", scale_word(e->scale_a));
   if (e->scale_b)
@@ -100,6 +121,10 @@ static bool read_rest(const char *text, hd_product *p) {
     p->g = *word >= '1' && *word <= '9' ? strtoll(word, &end, 10) : 0;
     ok = ok && p->g >= 1 && p->g <= HD_BATCH_MOST && !*end;
   }
+  if (take(&text, "reduce=", word)) {
+    e->reduce = hd_product_reduce(word);
+    ok = ok && e->reduce;
+  }
   if (take(&text, "scale_a=", word))
     ok = ok && read_scale(word, &e->scale_a);
   if (take(&text, "scale_b=", word))
@@ -110,7 +135,7 @@ static bool read_rest(const char *text, hd_product *p) {
 
 bool hd_product_is_plain(const hd_product *p) {
   const hd_product_epilogue *e = &p->epilogue;
-  return !e->act[0] && !e->bias && !e->c && !e->scale_a && !e->scale_b;
+  return !e->act[0] && !e->bias && !e->c && !e->scale_a && !e->scale_b && !e->reduce;
 }
 
 hd_product hd_product_plain(const hd_product *p) {
@@ -151,8 +176,8 @@ heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product
   if (!ok)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.product",
                     "got \"%.100s\"; legal: as in \"sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 "
-                    "n=16 k=4096 k_major row_major\", then act= bias= c g= scale_a= scale_b= "
-                    "weights_ready",
+                    "n=16 k=4096 k_major row_major\", then act= bias= c g= reduce= scale_a= "
+                    "scale_b= weights_ready",
                     text);
   *product = p;
   return HEDDLE_OK;
@@ -168,7 +193,8 @@ static hd_product_epilogue epilogue_of(const hd_problem *p) {
   hd_product_epilogue e = {.bias = !p->bias.op ? 0 : p->bias_along_n ? 'n' : 'm',
                            .scale_a = scale_of(&p->scale_a),
                            .scale_b = scale_of(&p->scale_b),
-                           .c = p->c.op != NULL};
+                           .c = p->c.op != NULL,
+                           .reduce = p->scale_d ? 'q' : p->reduce ? *p->reduce : 0};
   if (p->act && is_act(p->act))
     snprintf(e.act, sizeof e.act, "%s", p->act);
   return e;
@@ -319,8 +345,14 @@ char *hd_product_kernel(const hd_product *p, const char *kernel) {
                    name(p->acc));
   if (!plain)
     add_epilogue(&s, p);
-  hd_strbuf_printf(&s, "  store %%%s {type = %s, order = %s}\n}\n", plain ? "x" : "y", name(p->d),
+  hd_strbuf_printf(&s, "  store %%%s {type = %s, order = %s", plain ? "x" : "y", name(p->d),
                    d_order(p));
+  if (p->epilogue.reduce)
+    hd_strbuf_printf(&s, ", reduce = %s%s",
+                     p->epilogue.reduce == 'q' ? "absmax"
+                                               : hd_product_reduce_word(p->epilogue.reduce),
+                     p->epilogue.reduce == 'q' ? ", scale_d" : "");
+  hd_strbuf_add(&s, "}\n}\n");
   return hd_strbuf_take(&s);
 }
 

@@ -12,6 +12,7 @@ typedef struct hd_product_epilogue {
   char bias;                 /* 'm' or 'n', of f32; 0: none */
   char scale_a, scale_b;     /* 'o': one, 'v': a vector; 0: none */
   bool c;                    /* C is added, of D's type and order */
+  char reduce; /* of 128 rows of D: 'a': absmax, 's': sumsq, 'q': a scale that divides; 0: none */
 } hd_product_epilogue;
 
 typedef struct hd_product {
@@ -28,8 +29,8 @@ typedef struct hd_product {
 enum { HD_PRODUCT_MOST_SIZE = 1 << 20 }; /* of m, n and k */
 
 /* "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 n=16 k=4096 k_major row_major": a record's name. Then
- * what there is of " act=swiglu", " bias=m", " c", " g=12" (a batch), " scale_a=one", " scale_b=
- * vector", " weights_ready", in the order of the names. */
+ * what there is of " act=swiglu", " bias=m", " c", " g=12" (a batch), " reduce=scale", " scale_a=
+ * one", " scale_b=vector", " weights_ready", in the order of the names. */
 enum { HD_PRODUCT_TEXT = 256 };
 /* Is any of the epilogue there? */
 bool hd_product_is_plain(const hd_product *product);
@@ -37,6 +38,9 @@ bool hd_product_is_plain(const hd_product *product);
 hd_product hd_product_plain(const hd_product *product);
 /* Rows of D: half of A's where the epilogue is of pairs. */
 int64_t hd_product_d_rows(const hd_product *product);
+/* The letter of a statistic's name, "absmax", "sumsq", "scale"; 0: it is none. The name of one. */
+char hd_product_reduce(const char *word);
+const char *hd_product_reduce_word(char reduce);
 /* What an epilogue is, but the activation's name is checked; "": fine, else what is legal. */
 const char *hd_product_epilogue_check(const hd_product_epilogue *epilogue);
 void hd_product_print(const hd_product *product, char out[HD_PRODUCT_TEXT]);

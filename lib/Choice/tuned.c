@@ -32,13 +32,13 @@ static uint64_t hash_of(const hd_product *p) {
   const hd_product_epilogue *e = &p->epilogue;
   memcpy(&key[8], p->target, 8); /* "sm_120a" and its zero */
   memcpy(&key[9], e->act, 8);    /* of a longer name its head */
-  key[10] = e->bias | e->scale_a << 8 | e->scale_b << 16 | e->c << 24;
+  key[10] = e->bias | e->scale_a << 8 | e->scale_b << 16 | e->c << 24 | (int64_t)e->reduce << 32;
   return hd_hash_bytes(key, sizeof key).lo;
 }
 
 static bool same_epilogue(const hd_product_epilogue *x, const hd_product_epilogue *y) {
   return x->bias == y->bias && x->scale_a == y->scale_a && x->scale_b == y->scale_b &&
-         x->c == y->c && strcmp(x->act, y->act) == 0;
+         x->c == y->c && x->reduce == y->reduce && strcmp(x->act, y->act) == 0;
 }
 
 static bool same(const hd_product *x, const hd_product *y) {

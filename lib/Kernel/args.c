@@ -40,9 +40,7 @@ uint64_t hd_arg_bits(heddle_arg_class class, heddle_arg arg) {
 const char *hd_arg_c_type(hd_arg_kind kind) {
   switch (hd_arg_class_of(kind)) {
   case HEDDLE_CLASS_PTR:
-    return kind == HD_ARG_D || kind == HD_ARG_SCALE_D || kind == HD_ARG_WORKSPACE
-               ? "void *"
-               : "const void *";
+    return hd_arg_is_written(kind) ? "void *" : "const void *";
   case HEDDLE_CLASS_I32:
     return "int32_t ";
   case HEDDLE_CLASS_I64:

@@ -29,6 +29,13 @@ uint64_t hd_arg_bits(heddle_arg_class class, heddle_arg arg);
 static inline bool hd_arg_is_weights(hd_arg_kind kind) {
   return kind == HD_ARG_A || kind == HD_ARG_BLOCK_SCALE_A;
 }
+/* What a launch writes whatever was there; and what else it may write. */
+static inline bool hd_arg_is_result(hd_arg_kind kind) {
+  return kind == HD_ARG_D || kind == HD_ARG_SCALE_D;
+}
+static inline bool hd_arg_is_written(hd_arg_kind kind) {
+  return hd_arg_is_result(kind) || kind == HD_ARG_WORKSPACE;
+}
 /* A size, pitch or stride: what a launch may be asked to have. */
 static inline bool hd_arg_is_size(hd_arg_kind kind) {
   heddle_arg_class of = hd_arg_class_of(kind);

@@ -48,8 +48,8 @@ static uint64_t add_buffer(launch *l, hd_arg_kind kind, const void *data, uint64
   l->buffer[l->n_buffers++] =
       (hd_sim_buffer){.name = hd_arg_name(kind), .address = address, .n_bytes = n_bytes,
                       .data = (void *)(uintptr_t)data,
-                      .writable = kind == HD_ARG_D || kind == HD_ARG_WORKSPACE,
-                      .undefined = kind == HD_ARG_D, .weights = hd_arg_is_weights(kind)};
+                      .writable = hd_arg_is_written(kind),
+                      .undefined = hd_arg_is_result(kind), .weights = hd_arg_is_weights(kind)};
   return address;
 }
 

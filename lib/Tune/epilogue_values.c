@@ -1,5 +1,6 @@
 #include "Tune/epilogue_values.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "Reference/operands.h"
@@ -10,6 +11,8 @@
 
 /* Of f32 arithmetic in the epilogue, beside the sums' own. */
 static const double epilogue_error = 0x1p-22;
+
+enum { STATISTIC_ROWS = 128 /* of D */ };
 
 static size_t batch_of(const hd_product *p) { return p->g ? (size_t)p->g : 1; }
 
@@ -157,9 +160,16 @@ static heddle_status upload(heddle_context *ctx, const hd_device *device, const 
   return hd_buffer_upload(ctx, device, buffer, vector);
 }
 
-heddle_status hd_epilogue_upload(heddle_context *ctx, const hd_device *device,
+static size_t statistics_bytes(const hd_product *p) {
+  size_t rows = ((size_t)hd_product_d_rows(p) + STATISTIC_ROWS - 1) / STATISTIC_ROWS;
+  return p->epilogue.reduce ? rows * (size_t)p->n * sizeof(float) : 0;
+}
+
+heddle_status hd_epilogue_upload(heddle_context *ctx, const hd_device *device, const hd_product *p,
                                  const hd_epilogue_values *v, size_t n_sets,
                                  hd_epilogue_buffers *buffers) {
+  if (statistics_bytes(p))
+    HD_TRY(hd_buffer_create(ctx, device, statistics_bytes(p), 0, &buffers->scale_d));
   HD_TRY(upload(ctx, device, v->bias, v->n_bias, &buffers->bias));
   HD_TRY(upload(ctx, device, v->scale_a, v->n_scale_a, &buffers->scale_a));
   HD_TRY(upload(ctx, device, v->scale_b, v->n_scale_b, &buffers->scale_b));
@@ -170,7 +180,52 @@ void hd_epilogue_buffers_free(const hd_device *device, hd_epilogue_buffers *buff
   hd_buffer_free(device, &buffers->bias);
   hd_buffer_free(device, &buffers->scale_a);
   hd_buffer_free(device, &buffers->scale_b);
+  hd_buffer_free(device, &buffers->scale_d);
   hd_rotation_free(device, &buffers->c);
+}
+
+static double mean_size(const double *x, size_t n) {
+  double squares = 0;
+  for (size_t i = 0; i < n; i++)
+    squares += isfinite(x[i]) ? x[i] * x[i] : 0;
+  return n ? sqrt(squares / (double)n) : 0;
+}
+
+/* A result may be off by what slack says, and by the sum's own error of its size and the mean
+ * one. */
+void hd_epilogue_divide(const hd_product *p, const uint64_t *rows, size_t n_rows,
+                        const double *results, const double *slack, const float *scales,
+                        double *out) {
+  size_t n = (size_t)p->n;
+  double step = hd_product_bound(p, HEDDLE_F32), size = mean_size(results, n_rows * n);
+  for (size_t i = 0; i < n_rows; i++)
+    for (size_t j = 0; j < n; j++) {
+      double x = results[i * n + j], by = scales[rows[i] / STATISTIC_ROWS * n + j];
+      out[i * n + j] = x / by;
+      out[(n_rows + i) * n + j] =
+          (slack[i * n + j] + step * (fabs(x) + size) + epilogue_error * fabs(x)) / by;
+    }
+}
+
+heddle_status hd_epilogue_divided(heddle_context *ctx, const hd_device *device,
+                                  const hd_product *p, const hd_epilogue_buffers *buffers,
+                                  const uint64_t *rows, size_t n_rows, const double *results,
+                                  const double *slack, double **divided) {
+  *divided = NULL;
+  if (p->epilogue.reduce != 'q')
+    return HEDDLE_OK;
+  float *scales = hd_try_malloc(ctx, statistics_bytes(p), "scales of D");
+  double *out = scales ? hd_try_malloc(ctx, 2 * n_rows * (size_t)p->n * sizeof *out, "D") : NULL;
+  heddle_status status = out ? hd_buffer_download(ctx, device, &buffers->scale_d, scales)
+                             : HEDDLE_NO_MEMORY;
+  if (status == HEDDLE_OK)
+    hd_epilogue_divide(p, rows, n_rows, results, slack, scales, out);
+  hd_free(scales);
+  if (status == HEDDLE_OK)
+    *divided = out;
+  else
+    hd_free(out);
+  return status;
 }
 
 heddle_status hd_rotation_repeat(heddle_context *ctx, const hd_device *device, const void *data,

@@ -30,14 +30,25 @@ heddle_status hd_epilogue_rows(heddle_context *ctx, const hd_product *product,
                                int64_t g, uint64_t first, const uint64_t *rows, size_t n_rows,
                                double *out, double *slack);
 
-/* On the device. Zero-initialise. */
+/* On the device. Zero-initialise. scale_d: written, n columns a row. */
 typedef struct hd_epilogue_buffers {
-  hd_buffer bias, scale_a, scale_b;
+  hd_buffer bias, scale_a, scale_b, scale_d;
   hd_rotation c;
 } hd_epilogue_buffers;
 heddle_status hd_epilogue_upload(heddle_context *ctx, const hd_device *device,
-                                 const hd_epilogue_values *values, size_t n_sets,
-                                 hd_epilogue_buffers *buffers);
+                                 const hd_product *product, const hd_epilogue_values *values,
+                                 size_t n_sets, hd_epilogue_buffers *buffers);
+/* Into `out` (2 x n_rows x n): results, and behind them how far off each may be, as a D shows them
+ * that is divided by `scales`: of 128 rows and a column one. */
+void hd_epilogue_divide(const hd_product *product, const uint64_t *rows, size_t n_rows,
+                        const double *results, const double *slack, const float *scales,
+                        double *out);
+/* What D shows of rows of results that may be `slack` off: where it is divided, results and slack
+ * (one behind the other, owned) divided by the scales that a launch stored; else NULL. */
+heddle_status hd_epilogue_divided(heddle_context *ctx, const hd_device *device,
+                                  const hd_product *product, const hd_epilogue_buffers *buffers,
+                                  const uint64_t *rows, size_t n_rows, const double *results,
+                                  const double *slack, double **divided);
 void hd_epilogue_buffers_free(const hd_device *device, hd_epilogue_buffers *buffers);
 
 /* A rotation whose sets hold the same bytes g times (0: once), one behind the other. */

@@ -23,6 +23,7 @@ void hd_rotated_strides(const hd_product *p, size_t packed_bytes, hd_rotated_ope
   o->stride_a = (int64_t)packed_bytes;
   o->stride_b = p->n * p->k;
   o->stride_d = hd_product_d_rows(p) * p->n;
+  o->columns = p->n;
 }
 
 /* One that no name has is 0: the strides of vectors, which a batch shares. */
@@ -39,11 +40,13 @@ static heddle_arg argument(const hd_rotated_operands *o, const char *name, size_
     const hd_buffer *buffer;
   } vectors[] = {{"bias", o->epilogue ? &o->epilogue->bias : NULL},
                  {"scale_a", o->epilogue ? &o->epilogue->scale_a : NULL},
-                 {"scale_b", o->epilogue ? &o->epilogue->scale_b : NULL}};
+                 {"scale_b", o->epilogue ? &o->epilogue->scale_b : NULL},
+                 {"scale_d", o->epilogue ? &o->epilogue->scale_d : NULL}};
   const struct {
     const char *name;
     int64_t value;
   } numbers[] = {{"ldb", o->ldb},           {"ldd", o->ldd},           {"ldc", o->ldd},
+                 {"ldsd", o->columns},
                  {"stride_a", o->stride_a}, {"stride_b", o->stride_b}, {"stride_d", o->stride_d},
                  {"stride_c", o->stride_d}};
   if (strcmp(name, "n") == 0)

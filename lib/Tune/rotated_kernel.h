@@ -22,6 +22,7 @@ typedef struct hd_rotated_operands {
   int64_t n, ldb, ldd; /* n: where it is an argument */
   const hd_epilogue_buffers *epilogue; /* NULL: it reads nothing */
   int64_t stride_a, stride_b, stride_d; /* of a batch; C's is D's, vectors are shared */
+  int64_t columns; /* of statistics of D, from row to row */
 } hd_rotated_operands;
 /* The strides of a product's operands, without gaps. */
 void hd_rotated_strides(const hd_product *product, size_t packed_bytes, hd_rotated_operands *o);

@@ -69,7 +69,7 @@ typedef struct hd_tune_options {
   const char *incumbent;     /* a schedule that comes into the race, if it is legal; NULL: none */
   uint64_t memory_bytes;     /* a child that takes more is ended; 0: no limit */
   bool resume;               /* what the records hold is not measured again */
-  bool canaries;             /* run before the first measurement of a product and after its choice */
+  bool canaries;             /* run before a product's first measurement and after its choice */
   uint64_t seed;
   const hd_device_model *ceilings; /* borrowed; of the model */
   hd_records *records;         /* borrowed */

@@ -37,7 +37,7 @@ static heddle_status place_operands(heddle_context *ctx, hd_workload *w) {
     return HEDDLE_NO_MEMORY;
   w->n_sets = hd_measure_sets(a_bytes + h->b_bytes + w->d_bytes + h->values.c_bytes);
   HD_TRY(hd_rotation_create(ctx, w->device, h->b, h->b_bytes, w->n_sets, &w->b_sets));
-  HD_TRY(hd_epilogue_upload(ctx, w->device, &h->values, w->n_sets, &w->epilogue));
+  HD_TRY(hd_epilogue_upload(ctx, w->device, p, &h->values, w->n_sets, &w->epilogue));
   return hd_rotation_create(ctx, w->device, NULL, w->d_bytes, w->n_sets, &w->d_sets);
 }
 
@@ -158,8 +158,13 @@ static heddle_status compare(heddle_context *ctx, const hd_workload *w, int64_t 
   hd_matrix out = {d, p->d, p->d_col_major ? 1 : n, p->d_col_major ? m : 1};
   const hd_bench_host *h = w->host;
   const double *slack, *expected = hd_bench_host_expected(h, p, g, &slack);
-  hd_comparison c =
-      hd_compare_bounded(&out, n, h->checked, h->n_checked, expected, slack, bound);
+  double *divided;
+  HD_TRY(hd_epilogue_divided(ctx, w->device, p, &w->epilogue, h->checked, h->n_checked, expected,
+                             slack, &divided));
+  hd_comparison c = hd_compare_bounded(&out, n, h->checked, h->n_checked,
+                                       divided ? divided : expected,
+                                       divided ? divided + h->n_checked * n : slack, bound);
+  hd_free(divided);
   *error = c.error > *error ? c.error : *error;
   if (c.ok)
     return HEDDLE_OK;

@@ -44,7 +44,7 @@ static uint64_t address_of(int i) { return (uint64_t)(i + 1) << ADDRESS_STEP_LOG
 static int make_buffers(trial_data *data, hd_sim_buffer *buffers) {
   for (int i = 0; i < data->n_blocks; i++) {
     trial_block *block = &data->block[i];
-    bool is_d = block->kind == HD_ARG_D;
+    bool is_d = hd_arg_is_result(block->kind);
     data->values.v[block->kind] = address_of(i);
     buffers[i] = (hd_sim_buffer){.name = hd_arg_name(block->kind),
                                  .address = address_of(i),
@@ -235,7 +235,7 @@ static bool move_to(mutate_form *form, const hd_check_launch *launch) {
     int64_t value;
   } sizes[] = {{HD_ARG_M, launch->m}, {HD_ARG_N, launch->n}, {HD_ARG_K, launch->k}};
   static const hd_arg_kind pitches[] = {HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD, HD_ARG_LDSA,
-                                        HD_ARG_LDSB};
+                                        HD_ARG_LDSB, HD_ARG_LDSD};
   int64_t longest = 0, k = form->request.size[HD_ARG_K];
   bool other = false;
   for (size_t i = 0; i < HD_COUNT(sizes); i++) {

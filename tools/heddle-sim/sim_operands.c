@@ -195,8 +195,8 @@ static hd_sim_buffer place(sim_operands *operands, hd_arg_kind kind, void *data,
   operands->data.values.v[kind] = address;
   return (hd_sim_buffer){.name = hd_arg_name(kind), .address = address, .n_bytes = n_bytes,
                          .data = data,
-                         .writable = kind == HD_ARG_D || kind == HD_ARG_WORKSPACE,
-                         .undefined = kind == HD_ARG_D, .weights = hd_arg_is_weights(kind)};
+                         .writable = hd_arg_is_written(kind),
+                         .undefined = hd_arg_is_result(kind), .weights = hd_arg_is_weights(kind)};
 }
 
 heddle_status sim_operands_make(heddle_context *ctx, const hd_manifest *manifest,

@@ -24,6 +24,10 @@ int bench_read_epilogue(bench_args *a) {
   e->bias = a->bias ? *a->bias : 0;
   if (a->bias && strcmp(a->bias, "m") != 0 && strcmp(a->bias, "n") != 0)
     return cli_usage_error("bench.epilogue", "got --bias %.40s; legal: m, n", a->bias);
+  e->reduce = a->reduce ? hd_product_reduce(a->reduce) : 0;
+  if (a->reduce && !e->reduce)
+    return cli_usage_error("bench.epilogue", "got --reduce %.40s; legal: absmax, sumsq, scale",
+                           a->reduce);
   int code = read_scale("--scale-a", a->scale_a, &e->scale_a);
   return code == CLI_GO ? read_scale("--scale-b", a->scale_b, &e->scale_b) : code;
 }

@@ -8,10 +8,13 @@
 #include "Support/memory.h"
 #include "cli.h"
 
-/* What it is measured beside. */
+/* What it is measured beside: of statistics of D, or a D that is divided, what has all else of its
+ * epilogue. */
 static hd_bench_problem plain_of(const hd_bench_problem *p) {
   hd_bench_problem plain = *p;
-  plain.epilogue = (hd_product_epilogue){0};
+  if (!p->epilogue.reduce)
+    plain.epilogue = (hd_product_epilogue){0};
+  plain.epilogue.reduce = 0;
   if (p->g)
     plain.m *= p->g;
   plain.g = 0;

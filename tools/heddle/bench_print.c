@@ -37,6 +37,8 @@ static void add_epilogue(hd_strbuf *s, const hd_bench_problem *p) {
     hd_strbuf_printf(s, " --scale-a %s", e->scale_a == 'v' ? "vector" : "one");
   if (e->scale_b)
     hd_strbuf_printf(s, " --scale-b %s", e->scale_b == 'v' ? "vector" : "one");
+  if (e->reduce)
+    hd_strbuf_printf(s, " --reduce %s", hd_product_reduce_word(e->reduce));
 }
 
 char *bench_command(const hd_bench_problem *p, uint64_t seed, const char *name, bool weights_ready,

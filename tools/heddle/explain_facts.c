@@ -67,6 +67,10 @@ void explain_problem_facts(explained *e) {
                                      : "m",
                    scale_text(&p->scale_a, ", a scale of A", ", scales of A's rows"),
                    scale_text(&p->scale_b, ", a scale of B", ", scales of B's columns"));
+  if (p->reduce)
+    hd_strbuf_printf(explain_add(e, EXPLAIN_PROBLEM, "reduce"),
+                     "%s of each %d rows of a column of D, which one CTA has%s", p->reduce,
+                     HD_REDUCE_ROWS, p->scale_d ? "; D is divided by scales made of it" : "");
   if (p->pair)
     hd_strbuf_add(explain_add(e, EXPLAIN_PROBLEM, "pairs"),
                   "A's rows are gate and up, interleaved (heddle pack --pair); D has M / 2 rows");
@@ -226,7 +230,7 @@ static void add_prototype(hd_strbuf *t, const hd_manifest *m) {
     const hd_arg *arg = &m->arg[i];
     if (!hd_arg_is_passed(arg))
       continue;
-    bool written = arg->kind == HD_ARG_D || arg->kind == HD_ARG_WORKSPACE;
+    bool written = hd_arg_is_written(arg->kind);
     hd_strbuf_printf(t, "%s%s, ", written ? "void *" : types[hd_arg_class_of(arg->kind)],
                      hd_arg_name(arg->kind));
   }

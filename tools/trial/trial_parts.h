@@ -132,11 +132,6 @@ void trial_show_scaled(const hd_manifest *manifest, uint64_t n, const uint64_t *
 /* Bytes of them in their block. */
 void trial_mark_statistics(const hd_manifest *manifest, const trial_data *data,
                            uint8_t *is_element);
-/* What a launch writes. */
-static inline bool trial_is_output(hd_arg_kind kind) {
-  return kind == HD_ARG_D || kind == HD_ARG_SCALE_D;
-}
-
 /* ---- groups (trial_groups.c) ---- */
 
 /* g + 1 offsets, as the request says. */

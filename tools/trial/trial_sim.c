@@ -16,7 +16,7 @@ static uint64_t address_of(int i) { return (uint64_t)(i + 1) << ADDRESS_STEP_LOG
 static hd_sim_buffer buffer_of(trial_data *data, int i) {
   trial_block *block = &data->block[i];
   data->values.v[block->kind] = address_of(i) + block->offset;
-  bool is_d = trial_is_output(block->kind);
+  bool is_d = hd_arg_is_result(block->kind);
   return (hd_sim_buffer){.name = hd_arg_name(block->kind),
                          .address = address_of(i),
                          .n_bytes = block->offset + block->n_bytes,

@@ -260,7 +260,7 @@ static void names_of_products(void **state) {
   assert_string_equal(text, again);
   static const char all[] =
       "sm_90a a=s8 b=s8 acc=s32 d=bf16 m=16 n=2 k=4 k_major row_major act=geglu_tanh bias=n c g=12 "
-      "scale_a=one scale_b=vector weights_ready";
+      "reduce=scale scale_a=one scale_b=vector weights_ready";
   assert_int_equal(hd_product_parse(NULL, all, &q), HEDDLE_OK);
   assert_false(hd_product_is_plain(&q));
   assert_int_equal(hd_product_d_rows(&q), 8);
@@ -272,6 +272,7 @@ static void names_of_products(void **state) {
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major bias=k",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major bias=m act=relu",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major scale_a=two",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major reduce=sum",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major c=1",
       "", "sm_90a", "sm_90a a=bf16 b=bf16 acc=f32 d=bf17 m=1 n=2 k=4 k_major row_major",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=0 n=2 k=4 k_major row_major",

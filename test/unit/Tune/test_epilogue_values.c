@@ -18,7 +18,7 @@
 #include "heddle/manifest.h"
 #include "heddle/simulate.h"
 
-enum { SEED = 5, MOST_ARGS = 32 };
+enum { SEED = 5, MOST_ARGS = 32, MOST_SCALES = 64 };
 
 typedef struct launch {
   heddle_arg args[MOST_ARGS];
@@ -32,7 +32,7 @@ static void add_pointer(launch *l, const void *at, size_t n_bytes) {
 
 /* By the arguments' names; strides in the order of the operands' bytes. */
 static void fill(const hd_product *p, const hd_bench_host *h, const void *packed, void *d,
-                 const heddle_manifest *m, launch *l) {
+                 float *scales, const heddle_manifest *m, launch *l) {
   int64_t batch = p->g ? p->g : 1, rows = hd_product_d_rows(p);
   const hd_epilogue_values *v = &h->values;
   for (size_t i = 0; i < heddle_manifest_arg_count(m); i++) {
@@ -49,11 +49,13 @@ static void fill(const hd_product *p, const hd_bench_host *h, const void *packed
                     {"bias", v->bias, v->n_bias * 4},
                     {"scale_a", v->scale_a, v->n_scale_a * 4},
                     {"scale_b", v->scale_b, v->n_scale_b * 4},
+                    {"scale_d", scales, MOST_SCALES * sizeof *scales},
                     {"workspace", NULL, 0}};
     const struct {
       const char *name;
       int64_t value;
     } numbers[] = {{"ldb", p->k},
+                   {"ldsd", p->n},
                    {"ldc", p->d_col_major ? rows : p->n},
                    {"ldd", p->d_col_major ? rows : p->n},
                    {"stride_a", (int64_t)h->packed_bytes},
@@ -75,16 +77,24 @@ static void fill(const hd_product *p, const hd_bench_host *h, const void *packed
 }
 
 /* Of each product of a batch. */
-static bool compares(const hd_product *p, const hd_bench_host *h, const void *d) {
+static bool compares(const hd_product *p, const hd_bench_host *h, const void *d,
+                     const float *scales) {
   uint64_t rows = (uint64_t)hd_product_d_rows(p), n = (uint64_t)p->n;
   size_t each = hd_product_d_bytes(p) / (size_t)(p->g ? p->g : 1);
   bool ok = true;
   for (int64_t g = 0; g < (p->g ? p->g : 1); g++) {
     const double *slack, *expected = hd_bench_host_expected(h, p, g, &slack);
+    double *divided = malloc(2 * h->n_checked * n * sizeof *divided);
+    if (p->epilogue.reduce == 'q') {
+      hd_epilogue_divide(p, h->checked, h->n_checked, expected, slack, scales, divided);
+      expected = divided;
+      slack = divided + h->n_checked * n;
+    }
     hd_matrix out = {(const char *)d + (size_t)g * each, p->d, p->d_col_major ? 1 : n,
                      p->d_col_major ? rows : 1};
     ok &= hd_compare_bounded(&out, n, h->checked, h->n_checked, expected, slack,
                              hd_product_bound(p, p->d)).ok;
+    free(divided);
   }
   return ok;
 }
@@ -103,7 +113,11 @@ static void check(const char *name) {
   for (size_t g = 0; g < batch; g++)
     memcpy(packed + g * h->packed_bytes, h->packed, h->packed_bytes);
   memset(d, 0xff, d_bytes);
-  heddle_compile_options options = {.schedule = "tile=64x16 stages=2 b=tma split_k=1"};
+  heddle_compile_options options = {.schedule = p.epilogue.reduce
+                                                    ? "tile=128x16 stages=2 b=tma"
+                                                    : "tile=64x16 stages=2 b=tma split_k=1"};
+  float scales[MOST_SCALES];
+  memset(scales, 0xff, sizeof scales);
   if (heddle_compile(ctx, name, text, strlen(text), &options, &compiled) != HEDDLE_OK)
     fail_msg("%s: %s", name, hd_first_error_text(ctx, "no text"));
   heddle_simulation s = {.order = HEDDLE_SIM_EARLY};
@@ -111,16 +125,16 @@ static void check(const char *name) {
   s.ptx = heddle_compiled_ptx(compiled, &s.ptx_bytes);
   assert_int_equal(heddle_manifest_read(ctx, s.manifest, s.manifest_bytes, &m), HEDDLE_OK);
   launch l = {.n = 0};
-  fill(&p, h, packed, d, m, &l);
+  fill(&p, h, packed, d, scales, m, &l);
   s.args = l.args;
   s.arg_bytes = l.bytes;
   s.n_args = l.n;
   if (heddle_simulate(ctx, &s) != HEDDLE_OK)
     fail_msg("%s: %s", name, hd_first_error_text(ctx, "no text"));
-  if (!compares(&p, h, d))
+  if (!compares(&p, h, d, scales))
     fail_msg("%s: D is not the reference's", name);
   h->expected[0] += 1 + h->expected[0]; /* one element of the first matrix */
-  assert_false(compares(&p, h, d));
+  assert_false(compares(&p, h, d, scales));
   heddle_manifest_free(m);
   heddle_compiled_free(compiled);
   hd_bench_host_free(h);
@@ -139,7 +153,9 @@ static void kernels_are_held_to_their_epilogues(void **state) {
       "sm_90a a=bf16 b=bf16 acc=f32 d=f32 " SIZES " col_major act=silu bias=n c",
       "sm_90a a=e4m3 b=e4m3 acc=f32 d=bf16 " SIZES " row_major scale_a=vector scale_b=vector",
       "sm_90a a=e4m3 b=e4m3 acc=f32 d=bf16 " SIZES " row_major bias=m scale_a=one scale_b=vector",
-      "sm_90a a=s8 b=s8 acc=s32 d=bf16 " SIZES " row_major act=relu scale_a=vector"};
+      "sm_90a a=s8 b=s8 acc=s32 d=bf16 " SIZES " row_major act=relu scale_a=vector",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 " SIZES " col_major act=silu reduce=sumsq",
+      "sm_90a a=e4m3 b=e4m3 acc=f32 d=e4m3 m=192 n=24 k=128 k_major col_major reduce=scale"};
   for (size_t i = 0; i < HD_COUNT(names); i++)
     check(names[i]);
 }
