@@ -315,11 +315,13 @@ static void advance(hd_ck_machine *m, hd_ck_warp *w) {
 
 typedef struct group { /* of warps that meet */
   int32_t cta, role;   /* -1: all */
+  int32_t lo, n;       /* of the role's warps; n 0: all */
 } group;
 
 static bool is_in(const hd_ck_machine *m, const hd_ck_warp *w, group g) {
-  (void)m;
-  return (g.cta < 0 || w->cta == g.cta) && (g.role < 0 || w->role == g.role);
+  int32_t at = g.n ? w->index - m->program->roles[g.role].warp_lo : 0;
+  return (g.cta < 0 || w->cta == g.cta) && (g.role < 0 || w->role == g.role) &&
+         (!g.n || (at >= g.lo && at < g.lo + g.n));
 }
 
 /* The step at which all warps of the group stand; -1 when they do not. */
@@ -358,20 +360,35 @@ static void meet(hd_ck_machine *m, group g, hd_ck_release how) {
 static bool try_meeting(hd_ck_machine *m, group g, hd_op_kind kind) {
   int32_t at = standing_at(m, g);
   const hd_op *op = at < 0 ? NULL : m->program->steps[at].op;
-  if (!op || op->kind != kind)
+  if (!op || op->kind != kind || hd_op_int(op, HD_ATTR_AMONG, 0) != g.n)
     return false;
   meet(m, g, hd_op_has(op, HD_ATTR_RELAXED) ? HD_CK_FENCED_INITS : HD_CK_PUBLISH);
   return true;
 }
 
-static bool advance_meetings(hd_ck_machine *m) {
-  bool any = try_meeting(m, (group){-1, -1}, HD_OP_CLUSTER_SYNC);
-  for (int32_t cta = 0; cta < m->program->cluster; cta++) {
-    any = try_meeting(m, (group){cta, -1}, HD_OP_CTA_SYNC) || any;
-    for (int32_t role = 0; role < m->program->n_roles; role++)
-      any = try_meeting(m, (group){cta, role}, HD_OP_ROLE_SYNC) || any;
+/* Parts of a role that meet by themselves: that of each warp that waits for its own. */
+static bool advance_parts(hd_ck_machine *m) {
+  bool any = false;
+  for (int32_t i = 0; i < m->n_warps; i++) {
+    const hd_ck_warp *w = &m->warps[i];
+    const hd_op *op = w->state == HD_CK_AT_SYNC ? m->program->steps[w->at].op : NULL;
+    int32_t n = op ? (int32_t)hd_op_int(op, HD_ATTR_AMONG, 0) : 0;
+    if (n < 1 || w->role < 0)
+      continue;
+    int32_t at = w->index - m->program->roles[w->role].warp_lo;
+    any = try_meeting(m, (group){w->cta, w->role, at / n * n, n}, HD_OP_ROLE_SYNC) || any;
   }
   return any;
+}
+
+static bool advance_meetings(hd_ck_machine *m) {
+  bool any = try_meeting(m, (group){.cta = -1, .role = -1}, HD_OP_CLUSTER_SYNC);
+  for (int32_t cta = 0; cta < m->program->cluster; cta++) {
+    any = try_meeting(m, (group){.cta = cta, .role = -1}, HD_OP_CTA_SYNC) || any;
+    for (int32_t role = 0; role < m->program->n_roles; role++)
+      any = try_meeting(m, (group){.cta = cta, .role = role}, HD_OP_ROLE_SYNC) || any;
+  }
+  return advance_parts(m) || any;
 }
 
 /* --- the end -------------------------------------------------------------------------------- */

@@ -54,7 +54,8 @@ void hd_ck_reduce_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
 typedef struct tile {
   int64_t row, col, g, columns, unit;
   int32_t blocks, rows;
-  bool scales;
+  int32_t from, to; /* blocks of this warp's part of the role */
+  bool scales, is_first;
 } tile;
 
 static hd_ck_region slot_at(const hd_ck_warp *w, const hd_ck_ring *buffer, int64_t slot,
@@ -81,11 +82,11 @@ static void read_parts(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
                (long long)row, (long long)t->col);
 }
 
-/* All warps write parts of them: to the others it is one piece of work. */
+/* All warps of the part write some of them: to the others it is one piece of work. */
 static void write_factors(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                           const hd_ck_ring *buffer, const tile *t) {
   uint32_t occurrence = ++w->n_shared_work;
-  for (int32_t i = 0; i < t->blocks && !m->stop; i++) {
+  for (int32_t i = t->from; i < t->to && !m->stop; i++) {
     hd_ck_region region = slot_at(w, buffer, t->blocks * t->rows + i, t->columns);
     hd_ck_access x = {.op = step->op,
                       .kind = HD_CK_WRITE,
@@ -103,16 +104,16 @@ static int64_t bands_of(const hd_ck_extents *x) {
   return (x->m + unit - 1) / unit;
 }
 
-/* By the role's first warp for all. */
+/* By the part's first warp for all. */
 static void mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const tile *t) {
   hd_ck_extents *x = m->extents;
   int64_t matrices = x->g > 0 ? x->g : 1, first = hd_ck_first_column(x, t->g);
   int64_t end = first + hd_ck_width(x, t->g);
-  if (w->index != m->program->roles[w->role].warp_lo || !x->stored || t->g < 0 || t->g >= matrices)
+  if (!t->is_first || !x->stored || t->g < 0 || t->g >= matrices)
     return;
   if (!x->scaled)
     x->scaled = HD_NEW_ARRAY(&x->arena, uint8_t, matrices * bands_of(x) * x->stored_cols);
-  for (int32_t i = 0; i < t->blocks; i++)
+  for (int32_t i = t->from; i < t->to; i++)
     for (int64_t col = t->col; col < t->col + t->columns && col < end; col += BLOCK) {
       int64_t row = t->row + i * t->unit;
       if (row >= x->m)
@@ -158,6 +159,16 @@ static bool check_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step 
   return !m->stop;
 }
 
+/* The blocks that fall to the warp, with those that it meets. */
+static void share(const hd_ck_machine *m, const hd_ck_warp *w, const hd_op *op, tile *t) {
+  const hd_ck_role *role = &m->program->roles[w->role];
+  int32_t among = (int32_t)hd_op_int(op, HD_ATTR_AMONG, role->n_warps);
+  int32_t at = w->index - role->warp_lo, each = t->blocks / (role->n_warps / among);
+  t->from = at / among * each;
+  t->to = t->from + each;
+  t->is_first = at % among == 0;
+}
+
 void hd_ck_scale_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   const hd_op *op = step->op;
   const hd_ck_ring *buffer = hd_ck_buffer(m->program, hd_scale_tile_buffer(op));
@@ -171,9 +182,10 @@ void hd_ck_scale_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   if (!buffer)
     return hd_ck_undecided(m, op, "a buffer that is not named by its declaration");
   t.blocks = buffer->stages / (t.rows + t.scales);
+  share(m, w, op, &t);
   if (!hd_ck_mask(m, w, step, HD_AT_scale_tile_m, t.g) || !check_place(m, w, step, &t))
     return;
-  for (int32_t i = 0; i < t.blocks && !m->stop; i++)
+  for (int32_t i = t.from; i < t.to && !m->stop; i++)
     read_parts(m, w, step, buffer, &t, i);
   if (t.scales)
     write_factors(m, w, step, buffer, &t);

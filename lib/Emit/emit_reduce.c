@@ -232,7 +232,7 @@ static void store_statistic(hd_emitter *e, const tile *t, LLVMValueRef x) {
   hd_emit_asm(e, e->none, "@$2 st.global.f32 [$0], $1;", "l,f,b", args, 3, HD_ASM_MEMORY);
 }
 
-/* A column of a block a thread, as often as it takes. */
+/* A column of a block a thread, as often as it takes; of those who meet, each their own blocks. */
 heddle_status hd_emit_op_scale_tile(hd_emitter *e, const hd_op *op) {
   const hd_op *buffer = hd_emit_def(hd_scale_tile_buffer(op));
   bool scales = hd_op_has(op, HD_ATTR_SCALE_D);
@@ -243,14 +243,20 @@ heddle_status hd_emit_op_scale_tile(hd_emitter *e, const hd_op *op) {
             .bytes = (int32_t)hd_op_int(buffer, HD_ATTR_BYTES, 0),
             .rows_of_a = hd_act_is_pair(hd_op_str(op, HD_ATTR_ACT)) ? 2 * ROWS : ROWS};
   t.blocks = (int32_t)hd_op_int(buffer, HD_ATTR_STAGES, 0) / (t.rows + scales);
-  int32_t n = t.blocks * t.columns, threads = e->role.n_warps * HD_LANES;
+  int32_t threads = hd_emit_among(e, op), shares = e->role.n_warps * HD_LANES / threads;
+  int32_t each = t.blocks / shares, n = each * t.columns;
+  LLVMValueRef first = hd_emit_i32(e, 0), thread = e->role.thread;
+  if (shares > 1) {
+    first = hd_emit_muli(e, hd_emit_share(e, threads), each);
+    thread = hd_emit_remi(e, thread, threads);
+  }
   for (int32_t from = 0; from < n; from += threads) {
-    LLVMValueRef i = hd_emit_addi(e, e->role.thread, from);
+    LLVMValueRef i = hd_emit_addi(e, thread, from);
     LLVMBasicBlockRef all = from + threads <= n
                                 ? NULL
                                 : hd_emit_if(e, hd_emit_lt(e, i, hd_emit_i32(e, n)), "statistic");
-    t.block = t.blocks > 1 ? hd_emit_divi(e, i, t.columns) : hd_emit_i32(e, 0);
-    t.column = t.blocks > 1 ? hd_emit_remi(e, i, t.columns) : i;
+    t.block = each > 1 ? hd_emit_add(e, first, hd_emit_divi(e, i, t.columns)) : first;
+    t.column = each > 1 ? hd_emit_remi(e, i, t.columns) : i;
     LLVMValueRef x = join_parts(e, &t);
     store_statistic(e, &t, scales ? make_scale(e, &t, x) : x);
     if (all)

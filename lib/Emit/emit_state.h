@@ -208,6 +208,10 @@ hd_emit_fn hd_emit_op_partial_store, hd_emit_op_partial_sum, hd_emit_op_last_arr
 hd_emit_fn hd_emit_op_partial_send, hd_emit_op_partial_add;
 hd_emit_fn hd_emit_op_prune_pack;
 hd_emit_fn hd_emit_op_copy_global, hd_emit_op_combine_global;
+/* Threads of the role that do an op together (`among`), all or a part; and the i32 number of this
+ * thread's part of so many. */
+int32_t hd_emit_among(const hd_emitter *e, const hd_op *op);
+LLVMValueRef hd_emit_share(hd_emitter *e, int32_t threads);
 hd_emit_fn hd_emit_op_barrier_init, hd_emit_op_barrier_expect, hd_emit_op_barrier_arrive,
     hd_emit_op_barrier_wait, hd_emit_op_plain_sync, hd_emit_op_role_sync, hd_emit_op_cluster_sync,
     hd_emit_op_cp_async_wait, hd_emit_op_bulk_wait, hd_emit_op_wgmma_fence, hd_emit_op_wgmma_wait;

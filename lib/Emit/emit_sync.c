@@ -31,9 +31,22 @@ heddle_status hd_emit_op_plain_sync(hd_emitter *e, const hd_op *op) {
   return HD_BUG(e->ctx, "a sync op without a row in plains[]");
 }
 
+int32_t hd_emit_among(const hd_emitter *e, const hd_op *op) {
+  return (int32_t)hd_op_int(op, HD_ATTR_AMONG, e->role.n_warps) * HD_LANES;
+}
+
+LLVMValueRef hd_emit_share(hd_emitter *e, int32_t threads) {
+  LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
+  LLVMValueRef share = hd_emit_divi(e, e->role.warp, threads / HD_LANES);
+  hd_emit_return_from_entry(e, here);
+  return share;
+}
+
 heddle_status hd_emit_op_role_sync(hd_emitter *e, const hd_op *op) {
-  LLVMValueRef args[] = {hd_emit_i32(e, hd_op_int(op, HD_ATTR_ID, 1)),
-                         hd_emit_i32(e, (int64_t)e->role.n_warps * HD_LANES)};
+  int32_t threads = hd_emit_among(e, op);
+  LLVMValueRef args[] = {hd_emit_i32(e, hd_op_int(op, HD_ATTR_ID, 1)), hd_emit_i32(e, threads)};
+  if (threads < e->role.n_warps * HD_LANES)
+    args[0] = hd_emit_add(e, args[0], hd_emit_share(e, threads));
   hd_emit_intrinsic(e, "llvm.nvvm.barrier.cta.sync.aligned.count", args, 2);
   return HEDDLE_OK;
 }

@@ -98,6 +98,7 @@ static const struct range_rule {
     {HD_ATTR_OWNER, 0, 15, 1},
     {HD_ATTR_PARITY, 0, 1, 1},
     {HD_ATTR_ID, 1, 15, 1},
+    {HD_ATTR_AMONG, 1, 32, 1},
     {HD_ATTR_PENDING, 0, 63, 1},
     {HD_ATTR_M, 1, HD_SIZE_MOST, 1},
     {HD_ATTR_N, 1, HD_SIZE_MOST, 1},

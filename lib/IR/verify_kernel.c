@@ -102,31 +102,73 @@ static void check_launch(hd_verifier *v, const hd_op *kernel) {
                    "nearest: dependent, weights_ready");
 }
 
+enum { IDS = 16 /* of named barriers; 0 is the CTA's */ };
+
 struct id_user {
   hd_verifier *v;
-  const hd_op *role, *owner[16];
+  const hd_op *role, *owner[IDS];
+  int64_t among[IDS];
 };
 
-static heddle_status note_id(void *user, hd_op *op) {
+/* Parts of the role that an op is done by, each on its own; 0 after a failure. */
+static int64_t shares_of(hd_verifier *v, const hd_op *role, const hd_op *op) {
+  int64_t warps = hd_op_int(role, HD_ATTR_N_WARPS, 1);
+  int64_t among = hd_op_int(op, HD_ATTR_AMONG, warps);
+  if (among >= 1 && warps % among == 0)
+    return warps / among;
+  hd_verify_fail(v, op, "ir.among",
+                 "among = %lld in a role of %lld warps; legal: a divisor of %lld; nearest: %lld",
+                 (long long)among, (long long)warps, (long long)warps, (long long)warps);
+  return 0;
+}
+
+static void note_ids(struct id_user *ids, hd_op *op) {
+  int64_t first = hd_op_int(op, HD_ATTR_ID, 1), among = hd_op_int(op, HD_ATTR_AMONG, 0);
+  int64_t end = first + shares_of(ids->v, ids->role, op);
+  if (end > IDS)
+    hd_verify_fail(ids->v, op, "ir.barrier-id", "ids %lld to %lld; legal: 1 to %d",
+                   (long long)first, (long long)end - 1, IDS - 1);
+  for (int64_t id = first; id < end && id < IDS; id++) {
+    if (ids->owner[id] && ids->owner[id] != ids->role)
+      hd_verify_fail(ids->v, op, "ir.barrier-id",
+                     "id = %lld is of role \"%s\"; legal: one of its own", (long long)id,
+                     hd_op_str(ids->owner[id], HD_ATTR_NAME));
+    else if (ids->owner[id] && ids->among[id] != among)
+      hd_verify_fail(ids->v, op, "ir.barrier-id",
+                     "id = %lld is of %lld warps elsewhere; legal: the same everywhere",
+                     (long long)id, (long long)ids->among[id]);
+    ids->owner[id] = ids->role;
+    ids->among[id] = among;
+  }
+}
+
+/* Each part of the role has whole blocks. */
+static void check_shares(hd_verifier *v, const hd_op *role, const hd_op *op) {
+  const hd_op *buffer = hd_scale_tile_buffer(op)->op;
+  int64_t each = hd_op_int(op, HD_ATTR_ROWS, 1) + hd_op_has(op, HD_ATTR_SCALE_D);
+  int64_t shares = shares_of(v, role, op);
+  int64_t blocks = buffer && each > 0 ? hd_op_int(buffer, HD_ATTR_STAGES, 0) / each : 0;
+  if (shares && blocks % shares)
+    hd_verify_fail(v, op, "ir.among", "%lld blocks among %lld parts of the role; legal: multiples",
+                   (long long)blocks, (long long)shares);
+}
+
+static heddle_status note_op(void *user, hd_op *op) {
   struct id_user *ids = user;
-  if (op->kind != HD_OP_ROLE_SYNC)
-    return HEDDLE_OK;
-  int64_t id = hd_op_int(op, HD_ATTR_ID, 0);
-  if (ids->owner[id] && ids->owner[id] != ids->role)
-    hd_verify_fail(ids->v, op, "ir.barrier-id",
-                   "id = %lld is of role \"%s\"; legal: one of its own", (long long)id,
-                   hd_op_str(ids->owner[id], HD_ATTR_NAME));
-  ids->owner[id] = ids->role;
+  if (op->kind == HD_OP_ROLE_SYNC)
+    note_ids(ids, op);
+  else if (op->kind == HD_OP_SCALE_TILE)
+    check_shares(ids->v, ids->role, op);
   return HEDDLE_OK;
 }
 
-/* A named barrier counts the threads of one role. */
+/* A named barrier counts the threads of one role, or of a part of it. */
 static void check_ids(hd_verifier *v, const hd_op *kernel) {
   struct id_user ids = {.v = v};
   for (const hd_op *op = kernel->regions[0]->first; op; op = op->next) {
     ids.role = op;
     if (op->kind == HD_OP_ROLE)
-      hd_walk(op->regions[0], note_id, &ids);
+      hd_walk(op->regions[0], note_op, &ids);
   }
 }
 

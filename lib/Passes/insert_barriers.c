@@ -303,19 +303,24 @@ static void place_lanes(hd_module *m, hd_op *kernel) {
 
 static bool is_scale(const hd_op *op) { return op->kind == HD_OP_SCALE_TILE; }
 
-/* All warps of the role have put their parts before any makes statistics of them; and read those,
+static void meet_to_scale(hd_module *m, hd_builder b, const hd_op *scale) {
+  enum { ID = 1 };
+  hd_op *sync = hd_build_op(&b, HD_OP_ROLE_SYNC, (hd_type){0}, 0);
+  hd_op_set_int(m, sync, HD_ATTR_ID, ID);
+  if (hd_op_has(scale, HD_ATTR_AMONG))
+    hd_op_set_int(m, sync, HD_ATTR_AMONG, hd_op_int(scale, HD_ATTR_AMONG, 0));
+}
+
+/* All warps of a block have put their parts before any makes statistics of them; and read those,
  * and have made factors, before any goes on to what takes them, or to the next tile's parts. */
 static void place_statistics(hd_module *m, hd_op *kernel) {
-  enum { ID = 1 };
   hd_accesses all = {0};
   hd_accesses_find(kernel->regions[0], is_scale, &all);
   for (int32_t i = 0; i < all.n; i++) {
     bool again = hd_op_has(kernel, HD_ATTR_PERSISTENT) || hd_op_has(all.op[i], HD_ATTR_SCALE_D);
-    hd_builder b = hd_builder_before(m, all.op[i]);
-    hd_op_set_int(m, hd_build_op(&b, HD_OP_ROLE_SYNC, (hd_type){0}, 0), HD_ATTR_ID, ID);
-    b = hd_builder_after(m, all.op[i]);
+    meet_to_scale(m, hd_builder_before(m, all.op[i]), all.op[i]);
     if (again)
-      hd_op_set_int(m, hd_build_op(&b, HD_OP_ROLE_SYNC, (hd_type){0}, 0), HD_ATTR_ID, ID);
+      meet_to_scale(m, hd_builder_after(m, all.op[i]), all.op[i]);
   }
   hd_accesses_free(&all);
 }

@@ -5,7 +5,10 @@
  *   slab of the tile   0 1 2 3     256 x 128, two warpgroups of two slabs each
  *   block of 128 rows  0 0 1 1
  *   slots              0 1 2 3 of block 0: a warp each, with its strip of both slabs; 4 5 6 7 of 1;
- *                      8 and 9: their factors */
+ *                      8 and 9: their factors
+ *
+ * The warps of a block meet by themselves: here a warpgroup, so that one multiplies while the other
+ * stores. */
 #include "Passes/arith.h"
 #include "Passes/stage.h"
 
@@ -47,6 +50,8 @@ static void scale(hd_stage *st, hd_builder *b, const hd_tile_place *place) {
   if (st->p.scale_d)
     hd_op_set_flag(st->module, op, HD_ATTR_SCALE_D);
   hd_op_set_int(st->module, op, HD_ATTR_ROWS, st->slots.rows);
+  if (st->slots.rows < st->s.warps_m)
+    hd_op_set_int(st->module, op, HD_ATTR_AMONG, st->slots.rows);
   hd_op_set_int(st->module, op, HD_ATTR_TILE_COLUMNS, st->s.tile_n);
 }
 
