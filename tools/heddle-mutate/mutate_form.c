@@ -49,8 +49,12 @@ static int32_t small_tile_n(const source *s) {
   return in_tensor_memory(s) && is_in_parts(s) && !s->problem.block ? 32 : 64;
 }
 
-/* One slab, but for the 128 lanes of tensor memory. */
-static int32_t small_tile_m(const source *s) { return in_tensor_memory(s) ? 128 : 64; }
+/* One slab, but for the 128 lanes of tensor memory, and for the rows of a statistic. */
+static int32_t small_tile_m(const source *s) {
+  if (s->problem.reduce)
+    return hd_reduce_rows(&s->problem);
+  return in_tensor_memory(s) ? 128 : 64;
+}
 
 /* What follows from the tile is left to the compiler. */
 static void print_small(source *s) {

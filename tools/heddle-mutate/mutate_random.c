@@ -272,6 +272,20 @@ static void add_epilogue(draw *d, mutate_problem *p, const epilogue *e) {
   hd_strbuf_printf(&p->text, "}\n");
 }
 
+/* Half of what can has a statistic of D, or scales. Drawn aside, too. */
+static const char *draw_statistic(const draw *d, const mutate_problem *p, const char *act,
+                                  const char *out) {
+  uint64_t aside = *d->seed + 2;
+  bool can = d->wgmma && d->tile_m == 128 && !d->permuted && d->splits == 1 &&
+             strstr(p->schedule, "stream_k=0") && !hd_act_is_pair(act);
+  bool scalable = !strcmp(out, "e4m3") || !strcmp(out, "e5m2") || !strcmp(out, "s8");
+  if (!can || mutate_below(&aside, 2))
+    return "";
+  if (scalable && mutate_below(&aside, 4))
+    return ", reduce = absmax, scale_d";
+  return mutate_below(&aside, 2) ? ", reduce = absmax" : ", reduce = sumsq";
+}
+
 /* After which kernel it may start. */
 static const char *draw_launch_words(draw *d) {
   return one_in(d, 2) ? "" : one_in(d, 2) ? ", dependent" : ", dependent, weights_ready";
@@ -297,8 +311,8 @@ static void draw_text(draw *d, const char *target, mutate_problem *p) {
   if (!strcmp(t->acc, "s32") && out[1] == '8' && !e.scale_a && !e.scale_b)
     e.scale_a = "%m ";
   add_epilogue(d, p, &e);
-  hd_strbuf_printf(&p->text, "  store %%y {type = %s, order = %s}\n}\n", out,
-                   d->col_major ? "col_major" : "row_major");
+  hd_strbuf_printf(&p->text, "  store %%y {type = %s, order = %s%s}\n}\n", out,
+                   d->col_major ? "col_major" : "row_major", draw_statistic(d, p, e.act, out));
 }
 
 /* Pitches: of B whole 16 bytes, which suit every way that B can come; of D anything, but where a

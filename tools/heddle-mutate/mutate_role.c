@@ -41,6 +41,8 @@ static bool is_tensor_scaled(const hd_op *op) {
   return op->kind == HD_OP_TCGEN05_MMA_SP && op->n_operands > TENSOR_COLUMN;
 }
 static bool is_promote(const hd_op *op) { return op->kind == HD_OP_PROMOTE; }
+static bool is_part(const hd_op *op) { return op->kind == HD_OP_REDUCE_TILE; }
+static bool is_role_sync(const hd_op *op) { return op->kind == HD_OP_ROLE_SYNC; }
 static bool has_rank(const hd_op *op) { return hd_op_has(op, HD_ATTR_RANK); }
 
 static bool orders_cluster(const hd_op *op) { return hd_op_is(op, HD_ATTR_SCOPE, "cluster"); }
@@ -189,6 +191,22 @@ static void skip_promote(hd_module *m, hd_op *op) {
   hd_op_erase(op);
 }
 
+static void same_slot(hd_module *m, hd_op *op) {
+  hd_builder b = hd_builder_before(m, op);
+  op->operands[HD_AT_reduce_tile_slot] = hd_build_i32(&b, 0);
+}
+
+/* At barriers of their own: one barrier counts the same everywhere. */
+static void half_meets(hd_module *m, hd_op *op) {
+  enum { OTHER_ID = 8 };
+  const hd_op *role = op;
+  while (role->kind != HD_OP_ROLE)
+    role = role->region->parent;
+  int64_t among = hd_op_int(op, HD_ATTR_AMONG, hd_op_int(role, HD_ATTR_N_WARPS, 1));
+  hd_op_set_int(m, op, HD_ATTR_AMONG, among / 2);
+  hd_op_set_int(m, op, HD_ATTR_ID, OTHER_ID);
+}
+
 static void order_cta(hd_module *m, hd_op *op) {
   hd_op_set_str(m, op, HD_ATTR_SCOPE, op->kind == HD_OP_BARRIER_WAIT ? "cta" : "warp");
 }
@@ -238,6 +256,8 @@ static const mutate_operator operators[] = {
     {"scale-column", "B's block scales of columns 64 away", is_tensor_scaled, other_half},
     {"scale-rows", "A's block scales of other rows", is_promote, other_rows},
     {"unscaled", "sums of a k-block are added to no others", is_promote, skip_promote},
+    {"part", "all parts of statistics to one slot", is_part, same_slot},
+    {"among", "half of those meet who must", is_role_sync, half_meets},
     {"stage+", "the next slot of the ring", names_slot, next_slot},
     {"box+", "the next slot of D", names_box, next_box},
 };
