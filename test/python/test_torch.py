@@ -128,6 +128,14 @@ class Layers(unittest.TestCase):
         sparse(a).square().sum().backward(), layer(b).square().sum().backward()
         torch.testing.assert_close(a.grad, b.grad, rtol=2e-2, atol=2e-1)
         torch.testing.assert_close(sparse.weight.grad, layer.weight.grad * (layer.weight != 0), rtol=2e-2, atol=2e-1)
+        packed = sparse.packed.clone()
+        ht.repack(sparse, masked=True)
+        self.assertTrue(torch.equal(sparse.packed, packed))
+        other = ht.TrainableSparseLinear(nn.Linear(64, 128).bfloat16())
+        other.load_state_dict(copy.deepcopy(sparse.state_dict()))  # brings another mask
+        ht.repack(other, masked=True)
+        self.assertTrue(torch.equal(other.packed, sparse.packed) and torch.equal(other.packed_t, sparse.packed_t))
+        self.assertTrue(torch.equal(other.pruned, ~sparse.mask))
         for new_mask in (False, True):
             sparse.weight.data = torch.randn(128, 64).bfloat16()
             ht.repack(sparse, new_mask)

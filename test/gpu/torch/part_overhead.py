@@ -13,23 +13,24 @@ import heddle.torch as ht
 from heddle import _c
 from heddle.torch import _ops, _plans
 
-M, K, CALLS = 64, 64, 2000
+M, K, CALLS = 64, 64, 1000
 if DEVICE != "cuda":
     finish("skipped: no GPU")
 
 
-def per_call(function):
-    times = []
-    for _ in range(CALLS):
-        function()
-    for _ in range(9):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(CALLS):
-            function()
-        times.append((time.perf_counter() - start) / CALLS * 1e6)
-        torch.cuda.synchronize()
-    return median_of(times)
+def per_call(functions):
+    """{name: us a call}: medians of interleaved rounds, so that what disturbs the host disturbs all."""
+    times = {name: [] for name in functions}
+    for round in range(12):
+        for name, function in functions.items():
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            for _ in range(CALLS):
+                function()
+            if round:
+                times[name].append((time.perf_counter() - start) / CALLS * 1e6)
+    torch.cuda.synchronize()
+    return {name: median_of(t) for name, t in times.items()}
 
 
 w, x = sparse_weight(M, K, torch.bfloat16), torch.randn(1, K, device=DEVICE).bfloat16()
@@ -44,23 +45,20 @@ for i, argument in enumerate(loaded.kernel.arguments):
 launch, null = _c._heddle_kernel_launch, _c._heddle_version_number
 handle, n_args, stream = ctypes.c_void_p(loaded.handle), ctypes.c_size_t(len(args)), ctypes.c_void_p(0)
 with torch.inference_mode():
-    figures = {
-        "linear (inference_mode)": per_call(lambda: ht.linear(x, packed, M)),
-        "op (inference_mode)": per_call(lambda: op(x, packed, M)),
-        "op in Python": per_call(lambda: _ops._launch_form(x, packed, M)),
-        "F.linear, dense": per_call(lambda: torch.nn.functional.linear(x, w)),
-        "torch.empty": per_call(lambda: torch.empty(1, M, device=DEVICE, dtype=torch.bfloat16)),
-        "ctypes, null call": per_call(lambda: null()),
-        "launch, through ctypes": per_call(lambda: launch(None, handle, args, n_args, stream)),
-    }
-with torch.no_grad():
-    figures["linear (no_grad)"] = per_call(lambda: ht.linear(x, packed, M))
-    figures["op (no_grad)"] = per_call(lambda: op(x, packed, M))
+    figures = per_call({
+        "heddle.torch.linear": lambda: ht.linear(x, packed, M),
+        "torch.ops.heddle.linear": lambda: op(x, packed, M),
+        "op in Python": lambda: _ops._launch_form(x, packed, M),
+        "F.linear, dense": lambda: torch.nn.functional.linear(x, w),
+        "torch.empty": lambda: torch.empty(1, M, device=DEVICE, dtype=torch.bfloat16),
+        "ctypes, null call": lambda: null(),
+        "launch, through ctypes": lambda: launch(None, handle, args, n_args, stream),
+    })
 figures["launch alone"] = figures["launch, through ctypes"] - figures["ctypes, null call"]
 for name, value in figures.items():
     print(f"{name:26} {value:7.2f} us")
     note(name, value)
-over = {name: figures[f"{name} (inference_mode)"] - figures["launch alone"] for name in ("linear", "op")}
+over = {name: figures[name] - figures["launch alone"] for name in ("heddle.torch.linear", "torch.ops.heddle.linear")}
 note("over", over)
-finish(f"extension: {ht.extension()[0]}; over its kernel's launch: heddle.torch.linear {over['linear']:.2f} us (at most "
-       f"3 wanted), torch.ops.heddle.linear {over['op']:.2f}")
+shown = ", ".join(f"{name} {t:.2f} us" for name, t in over.items())
+finish(f"extension: {ht.extension()[0]}; over its kernel's launch (at most 3 wanted): {shown}")

@@ -1,12 +1,14 @@
-"""A training step of an MLP (4096 -> 14336 -> 4096, SiLU) at 4096 tokens: forward, gradients to x and the weights, SGD,
-and for the sparse one repack(): against dense, in eager mode and under torch.compile. `--profile 1`: their kernels."""
+"""A training step of an MLP (4096 -> 14336 -> 4096, SiLU) at 4096 tokens: forward, gradients to x and the weights, for the
+sparse one repack(), with and without SGD: against dense, in eager mode and under torch.compile. Steps follow each other
+without synchronisation, and the contenders are timed in interleaved rounds. `--profile 1`: the kernels of each."""
 import torch
-from common import DEVICE, args, finish, kernels_of, note, seconds
+from common import DEVICE, args, finish, kernels_of, left, median_of, note, seconds
 from torch import nn
 
 import heddle.torch as ht
 
 TOKENS, D_MODEL, D_FFN = (4096, 4096, 14336) if DEVICE == "cuda" else (64, 128, 256)
+STEPS, ROUNDS = 8, 7
 
 
 def mlp():
@@ -15,47 +17,54 @@ def mlp():
         DEVICE, torch.bfloat16)
 
 
-def forward_of(net, compile):
+def loss_of(net, compile):
     def loss(x):
         return net(x).float().square().mean()
     return torch.compile(loss, dynamic=False) if compile else loss
 
 
-def step(net, loss, x, repack):
+def step(net, loss, x, sgd):
     loss(x).backward()
     with torch.no_grad():
         for p in net.parameters():
-            p.sub_(p.grad, alpha=1e-3)
+            if sgd:
+                p.sub_(p.grad, alpha=1e-3)
             p.grad = None
     x.grad = None
-    if repack:
-        ht.repack(net)
+    ht.repack(net, masked=True)  # the gradients are masked, and so is what SGD makes of them
 
 
 x = torch.randn(TOKENS, D_MODEL, device=DEVICE).bfloat16().requires_grad_()
-dense, sparse = mlp(), ht.sparsify(mlp(), trainable=True)
-times = {}
+nets = {"dense": mlp(), "sparse": ht.sparsify(mlp(), trainable=True)}
+contenders = {}
 for compile in (False, True):
-    for name, net, repack in (("dense", dense, False), ("sparse, no repack", sparse, False), ("sparse", sparse, True)):
-        loss, name = forward_of(net, compile), name + (", compiled" if compile else "")
-        for _ in range(3):
-            step(net, loss, x, repack)
-        if DEVICE != "cuda":
-            continue
-        times[name] = seconds(lambda: step(net, loss, x, repack), 15)
-        print(f"{name:32} {times[name] * 1e3:8.3f} ms")
-        if args.profile:
-            print(kernels_of(lambda: step(net, loss, x, repack)))
+    for sgd in (True, False):
+        for kind, net in nets.items():
+            loss = loss_of(net, compile)
+            name = f"{kind}, {'compiled' if compile else 'eager'}, {'with' if sgd else 'without'} SGD"
+            contenders[name] = (lambda net=net, loss=loss, sgd=sgd: step(net, loss, x, sgd))
+            for _ in range(3):
+                contenders[name]()
 if DEVICE != "cuda":
     finish("no GPU: nothing was timed")
-g, w, mask = torch.randn_like(sparse[0].weight), sparse[0].weight.detach(), sparse[0].mask
-for name, f in (("g.mul_(mask)", lambda: g.mul_(mask)), ("g * (w != 0)", lambda: g * (w != 0)),
-                ("g.masked_fill_(mask, 0)", lambda: g.masked_fill_(mask, 0)), ("torch.where", lambda: torch.where(mask, g, 0)),
+times = {name: [] for name in contenders}
+for _ in range(ROUNDS):
+    for name, one in contenders.items():
+        times[name].append(seconds(lambda: [one() for _ in range(STEPS)], 1) / STEPS)
+times = {name: median_of(t) for name, t in times.items()}
+for name, t in times.items():
+    print(f"{name:32} {t * 1e3:8.3f} ms")
+g, w, sparse = torch.randn_like(nets["sparse"][0].weight), nets["sparse"][0].weight.detach(), nets["sparse"]
+mask, pruned = sparse[0].mask, sparse[0].pruned
+for name, f in (("g.mul_(mask)", lambda: g.mul_(mask)), ("g.masked_fill_(pruned, 0)", lambda: g.masked_fill_(pruned, 0)),
                 ("pack", lambda: ht.pack(w)), ("pack, transposed", lambda: ht.pack(w, transposed=True)),
                 ("two_way_mask", lambda: ht.two_way_mask(w)), ("clone", lambda: w.clone())):
-    print(f"of {tuple(w.shape)}: {name:24} {seconds(f, 9) * 1e6:9.1f} us")
-alone = seconds(lambda: ht.repack(sparse), 15)
-print(f"repack alone                     {alone * 1e3:8.3f} ms")
-note("training", times), note("repack", alone)
-finish(f"MLP step with repack: {times['dense'] / times['sparse']:.3f} x dense (eager), "
-       f"{times['dense, compiled'] / times['sparse, compiled']:.3f} (both compiled); repack {alone * 1e3:.2f} ms")
+    print(f"of {tuple(w.shape)}: {name:26} {seconds(f, 9) * 1e6:9.1f} us")
+repack = {masked: seconds(lambda: ht.repack(sparse, masked=masked), 9) for masked in (True, False)}
+print(f"repack of both layers: {repack[True] * 1e3:.3f} ms, {repack[False] * 1e3:.3f} with the mask applied to the weight")
+if args.profile and left() > 0:
+    for name, one in contenders.items():
+        print(f"-- {name}\n" + kernels_of(one))
+ratios = {name: times[name.replace("sparse", "dense")] / t for name, t in times.items() if name.startswith("sparse")}
+note("training", times), note("ratios", ratios), note("repack", {str(k): v for k, v in repack.items()})
+finish("over dense: " + ", ".join(f"{name[8:]} {ratio:.3f}" for name, ratio in ratios.items()))

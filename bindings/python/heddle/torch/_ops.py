@@ -195,30 +195,30 @@ def _backward(ctx, grad):
     return grad_x, None, None, grad_bias, None, None, None, None
 
 
-def _masked(x, weight, packed, packed_t=None, bias=None, mask=None):
+def _masked(x, weight, packed, packed_t=None, bias=None, pruned=None):
     return torch.ops.heddle.linear(x, packed, weight.shape[0], bias)
 
 
-def _masked_fake(x, weight, packed, packed_t=None, bias=None, mask=None):
+def _masked_fake(x, weight, packed, packed_t=None, bias=None, pruned=None):
     return x.new_empty((*x.shape[:-1], weight.shape[0]))
 
 
 def _masked_save(ctx, inputs, output):
-    x, weight, _, packed_t, bias, mask = inputs
+    x, weight, _, packed_t, bias, pruned = inputs
     ctx.has_bias = bias is not None
-    ctx.save_for_backward(x, weight, packed_t, mask)
+    ctx.save_for_backward(x, weight, packed_t, pruned)
 
 
 def _masked_backward(ctx, grad):
     """dgrad: by the packed transposed twin where the mask is two-way, else dense; wgrad: dense, masked."""
-    x, weight, packed_t, mask = ctx.saved_tensors
+    x, weight, packed_t, pruned = ctx.saved_tensors
     grad_x = grad_weight = None
     if ctx.needs_input_grad[0]:
         grad_x = grad @ weight if packed_t is None else torch.ops.heddle.linear(grad, packed_t, weight.shape[1])
     rows = grad.reshape(-1, weight.shape[0])
     if ctx.needs_input_grad[1]:
         grad_weight = rows.t() @ x.reshape(-1, weight.shape[1])
-        grad_weight.mul_(weight != 0 if mask is None else mask)
+        grad_weight.masked_fill_(weight == 0 if pruned is None else pruned, 0)
     return grad_x, grad_weight, None, None, rows.sum(0) if ctx.has_bias else None, None
 
 
@@ -239,7 +239,7 @@ def _define(library):
     if extension is None:
         torch.library.register_autograd("heddle::linear", _backward, setup_context=_save, lib=library)
     library.define("masked_linear(Tensor x, Tensor weight, Tensor packed, Tensor? packed_t=None, Tensor? bias=None, "
-                   "Tensor? mask=None) -> Tensor", tags=(torch.Tag.pt2_compliant_tag,))
+                   "Tensor? pruned=None) -> Tensor", tags=(torch.Tag.pt2_compliant_tag,))
     library.define("pack(Tensor weight, bool transposed=False) -> Tensor", tags=(torch.Tag.pt2_compliant_tag,))
     for device in ("CUDA", "CPU"):
         library.impl("masked_linear", _masked, device)

@@ -170,7 +170,9 @@ class TrainableSparseLinear(nn.Module):
     """2:4 training of a layer: a dense weight under a mask, and its packed form, renewed by repack().
 
     The mask is two-way (2:4 along rows and columns), so that the gradient to x runs on the tensor cores' sparse path,
-    too; the gradient to the weight is dense, masked. After each optimizer step: heddle.torch.repack(model)."""
+    too; the gradient to the weight is dense, masked. After each optimizer step: heddle.torch.repack(model).
+
+    `mask` is True where a weight stays; change it in place, then repack()."""
 
     def __init__(self, layer, two_way=True):
         super().__init__()
@@ -182,27 +184,36 @@ class TrainableSparseLinear(nn.Module):
         size = formats.packed_bytes(layer.out_features, layer.in_features, weight.dtype)
         size_t = formats.packed_bytes(layer.in_features, layer.out_features, weight.dtype)
         self.register_buffer("mask", mask)
+        self.register_buffer("pruned", ~mask, persistent=False)
+        self._mask_version = mask._version
         self.register_buffer("packed", torch.zeros(size, dtype=torch.uint8, device=weight.device), persistent=False)
         self.register_buffer("packed_t", torch.zeros(size_t, dtype=torch.uint8, device=weight.device) if two_way
                              else None, persistent=False)
         self.repack()
 
     @torch.no_grad()
-    def repack(self, new_mask=False):
-        """Packs the weight as it is now, under the mask; new_mask=True chooses the mask anew by magnitude."""
+    def repack(self, new_mask=False, masked=False):
+        """Packs the weight as it is now, under the mask; new_mask=True chooses the mask anew by magnitude. masked=True: the
+        weight is zero where the mask is False, as it stays under an optimizer that works element by element on these
+        gradients (SGD, Adam): saves a pass over the weight."""
         if new_mask:
             self.mask.copy_(formats.two_way_mask(self.weight) if self.two_way else formats.mask_of(self.weight))
-        self.weight.mul_(self.mask)
+        if self.mask._version != self._mask_version:
+            torch.logical_not(self.mask, out=self.pruned)
+            self._mask_version, masked = self.mask._version, False
+        if not masked:
+            self.weight.masked_fill_(self.pruned, 0)
         formats.pack(self.weight, out=self.packed)
         if self.two_way:
             formats.pack(self.weight, transposed=True, out=self.packed_t)
 
     def forward(self, x):
-        return torch.ops.heddle.masked_linear(x, self.weight, self.packed, self.packed_t, self.bias, self.mask)
+        return torch.ops.heddle.masked_linear(x, self.weight, self.packed, self.packed_t, self.bias, self.pruned)
 
 
-def repack(model, new_mask=False):
-    """Renews the packed weights of all TrainableSparseLinear layers: after optimizer.step()."""
+def repack(model, new_mask=False, masked=False):
+    """Renews the packed weights of all TrainableSparseLinear layers (TrainableSparseLinear.repack): after
+    optimizer.step()."""
     for layer in model.modules():
         if isinstance(layer, TrainableSparseLinear):
-            layer.repack(new_mask)
+            layer.repack(new_mask, masked)
