@@ -8,7 +8,7 @@
 #include "Support/parallel.h"
 
 /* k-blocks of a row that are done before the next row: their blocks stay in the L1 cache. */
-enum { K_BLOCKS_AT_ONCE = 4 };
+enum { K_BLOCKS_AT_ONCE = 2 };
 
 typedef struct job {
   const heddle_sparse_info *packed;

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -37,6 +38,14 @@ class Pages(unittest.TestCase):
 
     def test_python_page(self):
         self.run_page("docs/python.md")
+
+    def test_the_pictures_are_as_drawn(self):
+        pictures = os.path.join(ROOT, "docs/pictures")
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, os.path.join(pictures, "draw_concepts.py"), folder], check=True)
+            self.assertEqual(len(os.listdir(folder)), 7)
+            for name in os.listdir(folder):
+                self.assertEqual(text_of(os.path.join(pictures, name)), text_of(os.path.join(folder, name)), name)
 
     def test_howto(self):
         self.run_page("docs/howto.md")

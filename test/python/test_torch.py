@@ -357,6 +357,23 @@ class Kernels(unittest.TestCase):
         first = _plans.compile_kernel(self.KEY, "sm_90a")
         self.assertEqual(first.schedule.split()[:3], ranges[0][1].split()[:3])
 
+    def test_schedules_without_a_workspace(self):
+        key = _plans.Key(0, torch.bfloat16, torch.bfloat16, None, "swiglu", False, 28672, 4096)
+        with_one = dict(_plans.buckets(key, "sm_90a"))
+        self.assertTrue(any("stream_k=1" in words for words in with_one.values()))
+        ht.settings["workspace"] = False
+        try:
+            limit, words = next((limit, words) for limit, words in _plans.buckets(key, "sm_90a")
+                                if "stream_k=1" in with_one[limit])
+            kernel = _plans.compile_kernel(key.at(list(with_one).index(limit)), "sm_90a")
+        finally:
+            ht.settings["workspace"] = True
+        self.assertIn("stream_k=0", words)
+        self.assertNotIn("workspace", [argument.name for argument in kernel.arguments])
+        self.assertEqual(_plans.without_workspace("split_k=4 reduce=workspace stream_k=0"),
+                         "split_k=1 reduce=workspace stream_k=0")
+        self.assertEqual(_plans.without_workspace("split_k=4 reduce=cluster"), "split_k=4 reduce=cluster")
+
     def test_what_spills_gets_a_narrower_tile(self):
         compile, tried = heddle.Problem.compile, []
 

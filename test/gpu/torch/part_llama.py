@@ -20,6 +20,7 @@ if args.ready:
     ht.settings["weights_ready"] = True
     if hasattr(torch._inductor.config.triton, "enable_pdl"):
         torch._inductor.config.triton.enable_pdl = True
+ht.settings["workspace"] = not args.no_workspace
 F8 = torch.float8_e4m3fn
 
 
@@ -121,7 +122,8 @@ with torch.no_grad():
         rows[n] = time_graphs(graphs) if DEVICE == "cuda" else dict.fromkeys(graphs, 1.0)
         del graphs
 names = list(models)
-print(f"weights_ready: {args.ready}, Inductor's PDL: {getattr(torch._inductor.config.triton, 'enable_pdl', None)}")
+print(f"weights_ready: {args.ready}, Inductor's PDL: {getattr(torch._inductor.config.triton, 'enable_pdl', None)}, "
+      f"workspaces: {not args.no_workspace}")
 print("us      " + "".join(f"{n:>12}" for n in TOKENS if n in rows))
 for name in names:
     print(f"{name:16}" + "".join(f"{rows[n].get(name, float('nan')) * 1e6:12.1f}" for n in TOKENS if n in rows))

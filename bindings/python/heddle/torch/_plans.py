@@ -4,6 +4,7 @@ The ranges, and the schedule of each, are the compiler's for the layer's problem
 chose, else the model's. They are compiled one by one, when they are needed or ahead: all of them take seconds."""
 import ctypes
 import os
+import re
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -122,11 +123,19 @@ _buckets = {}
 
 def buckets(key, target):
     """[(tokens that the range takes at most, words of its schedule)] of a layer; the last takes any number: 0."""
-    family = (*key.family(), target)
+    family = (*key.family(), target, settings["workspace"])
     if family not in _buckets:
         parts = (part.rpartition(": ") for part in _problem(key, target).bucket_schedules().split("; "))
-        _buckets[family] = [(int(border.partition("<=")[2] or 0), words) for border, _, words in parts]
+        _buckets[family] = [(int(border.partition("<=")[2] or 0), words if settings["workspace"] else
+                             without_workspace(words)) for border, _, words in parts]
     return _buckets[family]
+
+
+def without_workspace(words):
+    """A schedule whose partial sums, if it has any, meet in shared memory."""
+    if "reduce=workspace" in words.split():
+        words = re.sub(r"\bsplit_k=\d+", "split_k=1", words)
+    return words.replace("stream_k=1", "stream_k=0")
 
 
 def bucket_of(ranges, tokens):
@@ -162,8 +171,9 @@ def _find_ptxas():
 # ptxas: a path, or None: the driver compiles. cache: a folder of compiled kernels, shared by any number of processes.
 # weights_ready: kernels start before the one before them in the stream has ended, and read their weights at once
 # (programmatic dependent launch). Set it before the first layer is made, and only where nothing in the stream writes
-# packed weights right before a layer uses them.
-settings = {"ptxas": _find_ptxas(), "cache": None, "weights_ready": False}
+# packed weights right before a layer uses them. workspace: False takes schedules that need none (before the first layer is
+# made); in a captured graph each workspace is zeroed by every replay.
+settings = {"ptxas": _find_ptxas(), "cache": None, "weights_ready": False, "workspace": True}
 
 
 def kernel_of(key):
