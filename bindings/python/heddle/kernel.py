@@ -47,13 +47,15 @@ class Problem:
     scale_a, scale_b   None, "one" (for the matrix), "vector" (one a row of A, one a column of B)
     alpha, beta        True: arguments of the kernel
     c          element type of C; None: no C
+    reduce     "absmax", "sumsq": a statistic of each 128 rows of D and column beside D; scale_d = True, with "absmax" and
+               a D of 8 bits: these rows are divided by scales, which come instead of the statistic (docs/format.md)
     dependent, weights_ready   programmatic dependent launch (docs/schedule.md)
     schedule   words over the default schedule, e.g. "tile=128x256x64 stages=4" """
 
     def __init__(self, m, n, k, type="bf16", target="sm_90a", *, b_type=None, out=None, acc=None, bias=None,
                  bias_along="m", act="none", scale_a=None, scale_b=None, alpha=False, beta=False, c=None,
                  b_order="k_major", c_order="col_major", d_order="col_major", ldb=0, ldd=0, ldc=0, dependent=False,
-                 weights_ready=False, kind=None, schedule=None, name="linear"):
+                 weights_ready=False, reduce=None, scale_d=False, kind=None, schedule=None, name="linear"):
         file, line = caller()
         p = _c.heddle_problem_create(name.encode(), target.encode())
         if not p:
@@ -77,6 +79,8 @@ class Problem:
             _c.heddle_problem_set_scalars(p, alpha, beta)
             _c.heddle_problem_set_act(p, act.encode())
             _c.heddle_problem_set_dependent(p, dependent, weights_ready)
+            if reduce or scale_d:
+                _c.heddle_problem_set_reduce(p, reduce.encode() if reduce else None, scale_d)
             if kind:
                 _c.heddle_problem_set_kind(p, kind.encode())
             if schedule:
@@ -244,7 +248,8 @@ class Kernel:
 
     def simulate(self, a, b, *, c=None, bias=None, scale_a=None, scale_b=None, block_scale_a=None,
                  block_scale_b=None, alpha=1.0, beta=1.0, order="late", seed=0):
-        """Runs the PTX itself on the host, every access checked, and returns D as elements of its type.
+        """Runs the PTX itself on the host, every access checked, and returns D as elements of its type; with its
+        statistics or scales, f32, a row for 128 of D, where the problem says `reduce`.
 
         a: a SparseMatrix of this kernel's family and type. b and the others: elements, or numbers, which are rounded
         (heddle.encode). order: when asynchronous work completes: "late", "early", "random" (by seed). Mismatch
@@ -263,7 +268,10 @@ class Kernel:
         arrays["d"] = np.zeros(d_shape, DTYPES[self.facts["d_elem"]])
         given = {"c": c, "bias": bias, "scale_a": scale_a, "scale_b": scale_b, "block_scale_a": block_scale_a,
                  "block_scale_b": block_scale_b}
-        numbers = dict(sizes, alpha=alpha, beta=beta, ldb=arrays["b"].shape[1], ldd=d_shape[1], ldc=d_shape[1])
+        numbers = dict(sizes, alpha=alpha, beta=beta, ldb=arrays["b"].shape[1], ldd=d_shape[1], ldc=d_shape[1],
+                       ldsd=sizes["n"])
+        if self.facts.get("statistic"):
+            arrays["scale_d"] = np.zeros((-(-height // 128), sizes["n"]), np.float32)
         args, sizes_of, kept = (_c.heddle_arg * len(self.arguments))(), (ctypes.c_size_t * len(self.arguments))(), []
         for i, argument in enumerate(self.arguments):
             if argument.kind != "ptr":
@@ -279,7 +287,7 @@ class Kernel:
                                    args=args, arg_bytes=sizes_of, n_args=len(self.arguments),
                                    order=_choose(_SIM_ORDERS, order, "simulate.order"), seed=seed)
         call(_c.heddle_simulate, ctypes.byref(one))
-        return arrays["d"]
+        return (arrays["d"], arrays["scale_d"]) if "scale_d" in arrays else arrays["d"]
 
     def _array(self, argument, value):
         if value is None:
