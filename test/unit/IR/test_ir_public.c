@@ -131,6 +131,32 @@ static void block_scales_stand_in_the_text(void **state) {
   heddle_problem_free(p);
 }
 
+static void statistics_stand_in_the_text(void **state) {
+  (void)state;
+  heddle_problem *p = smallest();
+  heddle_problem_set_reduce(p, "sumsq", false);
+  char *text = build_text(p);
+  assert_non_null(strstr(text, "reduce = sumsq}\n"));
+  assert_null(strstr(text, "scale_d"));
+  free(text);
+  heddle_problem_set_d(p, HEDDLE_E4M3, HEDDLE_COL_MAJOR, 0, 0);
+  heddle_problem_set_reduce(p, "absmax", true);
+  text = build_text(p);
+  assert_non_null(strstr(text, "{type = e4m3, order = col_major, scale_d, reduce = absmax}\n"));
+  free(text);
+  heddle_problem_set_reduce(p, NULL, false);
+  text = build_text(p);
+  assert_null(strstr(text, "reduce"));
+  free(text);
+  heddle_context *ctx = heddle_context_create();
+  heddle_module *module = NULL;
+  heddle_problem_set_reduce(p, "sumsq", true);
+  assert_int_equal(heddle_problem_build(ctx, p, &module), HEDDLE_INVALID);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "ir.reduce");
+  heddle_context_free(ctx);
+  heddle_problem_free(p);
+}
+
 static void the_last_call_counts(void **state) {
   (void)state;
   heddle_problem *p = smallest();
@@ -342,6 +368,7 @@ int main(void) {
       cmocka_unit_test(promises_stand_in_the_text),
       cmocka_unit_test(scales_stand_in_the_text),
       cmocka_unit_test(block_scales_stand_in_the_text),
+      cmocka_unit_test(statistics_stand_in_the_text),
       cmocka_unit_test(the_last_call_counts),
       cmocka_unit_test(modules_go_through_text),
       cmocka_unit_test(a_batch_is_its_text),
