@@ -407,7 +407,7 @@ def _layer_of(model, name):
 def _give(layer, name, type, matrix, scale):
     import torch
 
-    from .torch import type_of
+    from .torch import _plans, type_of
     want = ((layer.rows, layer.in_features), type_of(layer.weight_dtype))
     if (matrix.shape, type) != want:
         raise invalid("weights.layer", f"'{name}' is {matrix.shape[0]} x {matrix.shape[1]} {type}",
@@ -415,6 +415,7 @@ def _give(layer, name, type, matrix, scale):
     if layer.pair and not matrix.pair:
         matrix = SparseMatrix.from_dense(matrix.dense(), type, FAMILY, pair=True)
     layer.packed.copy_(torch.from_numpy(matrix.payload))
+    _plans.weights_written(layer.packed)
     if scale is not None:
         layer.weight_scale.copy_(torch.from_numpy(scale))
 

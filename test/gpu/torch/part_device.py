@@ -43,7 +43,12 @@ layers = nn.ModuleList(nn.Linear(4096, size, bias=False, device=DEVICE, dtype=to
 torch.cuda.synchronize()
 one = seconds(lambda: [ht.pack(layer.weight.detach()) for layer in layers], 3)
 print(f"an 8B model's weights (32 x these layers): {32 * one:.2f} s of device time, eager")
-note("8b_seconds", 32 * one)
+sparse = [ht.SparseLinear.from_linear(layer, dtype=torch.float8_e4m3fn) for layer in layers]
+both = list(zip(sparse, layers))
+fp8 = seconds(lambda: [layer.set_weight(dense.weight.detach()) for layer, dense in both], 3)
+print(f"the same as fp8 with row scales: {32 * fp8:.2f} s")
+note("8b_seconds", 32 * one), note("8b_seconds_fp8", 32 * fp8)
 
-finish(f"pack at {copy / eager * n_bytes / (2 * w.nbytes):.2f} (eager), {copy / fused * n_bytes / (2 * w.nbytes):.2f} "
-       "(compiled) of a copy")
+of_a_copy = {name: copy / t * n_bytes / (2 * w.nbytes) for name, t in (("eager", eager), ("compiled", fused))}
+finish(f"an 8B model in {32 * one:.2f} s, {32 * fp8:.2f} s as fp8; pack at "
+       + ", ".join(f"{ratio:.2f} ({name})" for name, ratio in of_a_copy.items()) + " of a copy")

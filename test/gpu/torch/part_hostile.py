@@ -447,6 +447,37 @@ def a_capture_of_a_kernel_that_is_not_there():
 
 @use
 @on_gpu
+def weights_packed_right_before_kernels_that_read_them_early():
+    ht.settings["weights_ready"] = True
+    try:
+        layer, x = ht.SparseLinear(K, 320, bias=False, device=DEVICE), tokens()
+        for i in range(30):
+            w = weight(m=320)
+            layer.set_weight(w)
+            assert right(layer(x), x, w)
+    finally:
+        ht.settings["weights_ready"] = False
+    return "right"
+
+
+@use
+@on_gpu
+def a_captured_pack_before_kernels_that_read_early():
+    w, graph = weight(), torch.cuda.CUDAGraph()
+    ht.pack(w)
+
+    def body():
+        with torch.cuda.graph(graph):
+            ht.pack(w)
+    ht.settings["weights_ready"] = True
+    try:
+        return named(body, rule="torch.weights-ready")
+    finally:
+        ht.settings["weights_ready"] = False
+
+
+@use
+@on_gpu
 def two_graphs_of_a_split_kernel_at_once():
     w = weight(m=256, k=8192)
     packed, graphs = ht.pack(w), []

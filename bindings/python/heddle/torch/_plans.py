@@ -170,8 +170,8 @@ def _find_ptxas():
 
 # ptxas: a path, or None: the driver compiles. cache: a folder of compiled kernels, shared by any number of processes.
 # weights_ready: kernels start before the one before them in the stream has ended, and read their weights at once
-# (programmatic dependent launch). Set it before the first layer is made, and only where nothing in the stream writes
-# packed weights right before a layer uses them. workspace: False takes schedules that need none (before the first layer is
+# (programmatic dependent launch). Set it before the first layer is made. What Heddle itself does to packed weights has ended
+# before it returns (weights_written); your own writes to `packed` must have, too. workspace: False takes schedules that need none (before the first layer is
 # made); in a captured graph each workspace is zeroed by every replay.
 settings = {"ptxas": _find_ptxas(), "cache": None, "weights_ready": False, "workspace": True}
 
@@ -206,6 +206,16 @@ def make_ahead(keys, threads=None):
         for key, loaded in zip(fresh, pool.map(make_one, fresh)):
             with _lock:
                 _kernels.setdefault(key.fields(), loaded)
+
+
+def weights_written(packed):
+    """After each write to packed weights: kernels that are `weights_ready` do not wait for it, so the host does."""
+    if not (settings["weights_ready"] and packed.is_cuda):
+        return
+    if torch.cuda.is_current_stream_capturing():
+        raise invalid("torch.weights-ready", "packed weights are written while a graph is captured, and kernels would read "
+                      "them too early", "a write before the capture", 'heddle.torch.settings["weights_ready"] = False')
+    torch.cuda.current_stream(packed.device).synchronize()
 
 
 # ---- the kernels that prune and pack ----

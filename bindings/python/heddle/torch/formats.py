@@ -187,13 +187,13 @@ def pack(weight, pair=False, transposed=False, out=None):
 
 def pack_now(weight, transposed=False, out=None):
     """By a kernel where there is one, else by tensor operations."""
-    if weight.is_cuda:
-        from ._plans import pack_on_device  # which needs this module
-        packed = pack_on_device(weight, transposed, out)
-        if packed is not None:
-            return packed
-    packed = _pack_by_tensors(weight.t().contiguous() if transposed else weight)
-    return packed if out is None else out.copy_(packed)
+    from . import _plans  # which needs this module
+    packed = _plans.pack_on_device(weight, transposed, out) if weight.is_cuda else None
+    if packed is None:
+        packed = _pack_by_tensors(weight.t().contiguous() if transposed else weight)
+        packed = packed if out is None else out.copy_(packed)
+    _plans.weights_written(packed)
+    return packed
 
 
 def _pack_by_tensors(weight):

@@ -111,6 +111,11 @@ class SparseLinear(nn.Module):
             raise invalid("sparse.not-2-4", "the weight has groups with too many non-zeros", "a 2:4 weight",
                           "prune=True")
         self.packed.copy_(formats.pack(weight, self.pair))
+        _plans.weights_written(self.packed)
+
+    def _load_from_state_dict(self, *args, **kwargs):
+        super()._load_from_state_dict(*args, **kwargs)
+        _plans.weights_written(self.packed)
 
     def dense_weight(self):
         """The weight as nn.Linear would have it (8-bit: with its scales; of pairs gate, then up)."""
