@@ -24,6 +24,11 @@ HEDDLE_API heddle_status heddle_tuned_shipped(heddle_context *ctx, heddle_tuned 
  * product on two devices. */
 HEDDLE_API heddle_status heddle_tuned_read(heddle_context *ctx, const char *path,
                                            heddle_tuned **tuned);
+/* Says on which device kernels will run, by the name that the driver gives it ("NVIDIA H100 80GB
+ * HBM3"): defaults, and what is near to a choice, are then chosen by what was measured of that
+ * device (H200, H100), unless the file holds rates of its own. Before other threads use the table.
+ * HEDDLE_NOT_FOUND, without a diagnostic, when none was measured: the H200's stay. */
+HEDDLE_API heddle_status heddle_tuned_set_device(heddle_tuned *tuned, const char *device);
 /* Accepts NULL. */
 HEDDLE_API void heddle_tuned_free(heddle_tuned *tuned);
 

@@ -145,10 +145,11 @@ static double weight_of(const chooser *c, const sample *x) {
 /* What a sample loses by another schedule than its own. The model is no measurement, and a few
  * percent off: common sizes lose at least what a bucket costs, and more; what was measured there,
  * or what no model estimates, is worth more than a bucket. Of clusters the model knows least, since
- * the power that a launch draws decides: another cluster size counts as 6 % more, at any size. */
+ * the power that a launch draws decides: another cluster size counts as 6 % more, at any size. What
+ * is lost beyond 3 % counts most: it is the worst size that is noticed. */
 static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
-  enum { STEEP = 4 };
-  const double other_cluster = 0.06;
+  enum { STEEP = 4, STEEPER = 12 };
+  const double other_cluster = 0.06, bound = 1.5 * TOLERANCE;
   const sample *x = &c->sample[j];
   if (candidate == x->wish)
     return 0;
@@ -159,7 +160,8 @@ static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
                                  : 0;
   if (c->candidate[candidate].cluster != c->candidate[x->wish].cluster)
     off = fmax(off, 0) + other_cluster;
-  return weight * fmax(off > TOLERANCE ? STEEP * off : off, least);
+  double steep = off > bound ? STEEPER : off > TOLERANCE ? STEEP : 1;
+  return weight * fmax(steep * off, least);
 }
 
 static double loss_of(const chooser *c, int32_t candidate, int32_t from, int32_t n) {

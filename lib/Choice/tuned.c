@@ -291,11 +291,15 @@ static heddle_status set_ceiling(heddle_context *ctx, hd_loc loc, const char *na
   return HEDDLE_OK;
 }
 
-/* What a file says of them stands over the H200's. */
+/* What a file says of them stands over those of the device that it names, else over the H200's. */
 static heddle_status read_ceilings(heddle_context *ctx, hd_loc loc, json_t *object, hd_tuned *t) {
   const char *name;
   json_t *value;
+  const hd_device_model *known =
+      hd_device_model_named(json_string_value(json_object_get(object, "device")));
   t->has_ceilings = object != NULL;
+  if (known)
+    t->ceilings = *known;
   if (object && !json_is_object(object))
     return hd_error(ctx, HEDDLE_INVALID, loc, "tuned.ceiling",
                     "the ceilings are no object; legal: {\"NAME\": NUMBER, ...}");
@@ -415,6 +419,20 @@ void heddle_tuned_free(hd_tuned *t) {
   hd_free(t->list);
   hd_free(t->slot);
   hd_free(t);
+}
+
+heddle_status heddle_tuned_set_device(hd_tuned *t, const char *device) {
+  const hd_device_model *known = hd_device_model_named(device);
+  if (!known)
+    return HEDDLE_NOT_FOUND;
+  if (!t->has_ceilings)
+    t->ceilings = *known;
+  return HEDDLE_OK;
+}
+
+heddle_status hd_tuned_none(heddle_context *ctx, hd_tuned **tuned) {
+  static const char none[] = "{\"version\": 1, \"choices\": []}";
+  return hd_tuned_parse(ctx, "no choices", none, sizeof none - 1, tuned);
 }
 
 size_t hd_tuned_count(const hd_tuned *t) { return t->n; }

@@ -37,6 +37,8 @@ heddle_status hd_tuned_collect(heddle_context *ctx, const char *path, hd_choice_
                                void *user, hd_tuned **tuned);
 heddle_status hd_tuned_parse(heddle_context *ctx, const char *path, const char *json,
                              size_t n_bytes, hd_tuned **tuned);
+/* A table without choices, for the model of a device. *tuned is owned. */
+heddle_status hd_tuned_none(heddle_context *ctx, hd_tuned **tuned);
 /* Whether a file is a database of `heddle tune`, which lib/Tune alone reads. */
 bool hd_tuned_is_database(const char *path);
 

@@ -12,6 +12,7 @@
 
 enum {
   USUAL_SIZE = 4096, PARTIAL_BYTES = 4, MAP_ALIGN = 16, L2_LINE = 128,
+  LARGE_N = 1024, /* columns from which a launch meets the power cap */
   N_STAGE_RESOURCES = HD_RESOURCE_RING + 1 /* ORDER RESOURCES: the first are a stage's */
 };
 /* mma.sp: dense-equivalent elements of the product a clock and SM at k-blocks of 128 bytes
@@ -38,6 +39,7 @@ typedef struct unit {
   const hd_device_model *c;
   double stages, load_bytes, ring_bytes, store_bytes;
   double fill_bytes; /* of a stage's, what L2 has to give */
+  double moved_bytes; /* and what is read of it: a multicast reads once */
   double void_bytes; /* a stage's past B's end, of its last box: the mean of a row of tiles */
   double parts; /* of tiles, each with a fill and a drain */
   double tensor_s, chain_s, issue_s; /* a stage */
@@ -150,6 +152,16 @@ static double norm(const double *seconds, int n) {
 
 static double both(double x, double y) { return norm((double[]){x, y}, 2); }
 
+static bool is_ahead(const unit *u) { return hd_op_has(u->p->kernel, HD_ATTR_WEIGHTS_READY); }
+
+/* More on the way to an SM than covers the latency gets in its own way: deeper rings take longer
+ * where the fill binds (H200 and H100, 704 x 32576 x 336 by 64 x 96: 8 stages 35.9, 13 47.0 us). */
+static double crowded_fill(const unit *u, double together) {
+  const hd_device_model *c = u->c;
+  double more = fmax(together * u->ring_bytes / c->cover_bytes - 1, 0);
+  return is_ahead(u) ? 1 : 1 + c->crowd_fill * more;
+}
+
 /* A stage's times when n_ctas run, `together` of them on an SM. */
 static void stage_times(const unit *u, double n_ctas, double together,
                         double t[N_STAGE_RESOURCES]) {
@@ -157,7 +169,8 @@ static void stage_times(const unit *u, double n_ctas, double together,
   t[HD_RESOURCE_TENSOR] = u->tensor_s * together;
   t[HD_RESOURCE_CHAIN] = u->chain_s;
   t[HD_RESOURCE_ISSUE] = u->issue_s;
-  t[HD_RESOURCE_FILL] = n_ctas * (u->fill_bytes / c->fill_bytes + u->void_bytes / c->void_bytes);
+  t[HD_RESOURCE_FILL] = n_ctas * crowded_fill(u, together) *
+                        (u->fill_bytes / c->fill_bytes + u->void_bytes / c->void_bytes);
   t[HD_RESOURCE_RING] = u->load_bytes / u->ring_bytes * u->latency_s;
 }
 
@@ -165,8 +178,6 @@ static void stage_times(const unit *u, double n_ctas, double together,
 static double together_of(const unit *u, double n_ctas) {
   return fmin(u->residents, ceil_div(n_ctas, u->c->n_sms));
 }
-
-static bool is_ahead(const unit *u) { return hd_op_has(u->p->kernel, HD_ATTR_WEIGHTS_READY); }
 
 /* More on the way than covers the latency lies in each other's way; what is read ahead of the
  * kernel's turn does not. */
@@ -195,22 +206,38 @@ static void add_waves(const unit *u, double before, double waves, double n_ctas,
   cost->seconds += waves * (u->stages * norm(t, N_STAGE_RESOURCES) + store + ends);
 }
 
-/* What of B's bytes L2 has to give: CTAs that read a line side by side get it together, with or
- * without a multicast; of rows that straddle two lines each CTA, or cluster, gets its own. */
-static double b_traffic(const hd_problem *p, const hd_schedule *s, const hd_device_model *c) {
-  if (is_straddling(p, s))
-    return shares_a(s) || is_gathered(p, s) ? 1 : 1.0 / s->cluster;
-  return hd_schedule_along_k(s) > 1 ? c->beside_in_cluster : c->beside;
+/* What is left of an operand's traffic where n_sharers tiles read the same lines, `alone` of it
+ * being left however many they are. */
+static double shared_by(double alone, double n_sharers) {
+  return alone + fmax(1 - alone, 0) / n_sharers;
 }
 
-static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_model *c, double k) {
+/* What of B's bytes L2 has to give: CTAs that read a line side by side get it together, with or
+ * without a multicast. Splits of k are at other lines, and so less of it is shared; of rows that
+ * straddle two lines each CTA gets its own. There a multicast brings them once for a cluster. */
+static double b_traffic(const hd_problem *p, const hd_schedule *s, const hd_device_model *c,
+                        double tiles_m) {
+  double cluster = shares_a(s) || is_gathered(p, s) ? 1 : s->cluster;
+  if (is_straddling(p, s))
+    return 1 / cluster;
+  if (s->split_k == 1)
+    return shared_by(c->beside, tiles_m);
+  double alone = hd_schedule_along_k(s) > 1 ? c->beside_in_cluster : c->beside_splits;
+  return shared_by(alone, tiles_m / cluster) / cluster;
+}
+
+/* tiles: how many stand above one another, and beside. */
+static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_model *c, double k,
+                    const double tiles[2]) {
   unit u = {.p = p, .s = s, .c = c, .parts = 1, .residents = hd_schedule_residents(p, s)};
   double slabs = s->tile_m / (double)HD_SLAB_ROWS;
   double a_bytes = slabs * hd_block_bytes(p->a_elem);
   double b_bytes = (double)s->tile_n * HD_K_BLOCK_BYTES;
   u.stages = ceil_div(ceil_div(k, hd_k_block_size(p->a_elem)), s->split_k);
   u.load_bytes = a_bytes + b_bytes;
-  u.fill_bytes = a_bytes + b_bytes * b_traffic(p, s, c);
+  u.fill_bytes =
+      a_bytes * shared_by(c->beside_a, tiles[1]) + b_bytes * b_traffic(p, s, c, tiles[0]);
+  u.moved_bytes = shares_a(s) ? a_bytes / s->cluster + b_bytes : a_bytes + b_bytes / s->cluster;
   /* One stage is multiplied, one more where a batch is pending; the others are in flight. */
   u.ring_bytes = fmax(s->stages - 1 - s->wgmma_in_flight, 0.5) * (a_bytes + b_bytes);
   u.store_bytes = (double)s->tile_m * s->tile_n * bytes_of(p->d.elem) / hd_schedule_owners(p, s) /
@@ -261,6 +288,17 @@ static double products_of(const hd_problem *p) {
   return g ? (double)g : 1;
 }
 
+/* What the power cap leaves: a launch of many columns draws it for products, for what is moved into
+ * the SMs and for what comes from DRAM, and the clock falls until all of that is paid for. */
+static double power_seconds(const unit *u, double units, double dram_bytes, double columns) {
+  const hd_device_model *c = u->c;
+  double stages = units * u->stages;
+  return columns < LARGE_N ? 0
+                           : stages * (u->tensor_s * c->power_tensor / c->n_sms +
+                                       u->moved_bytes / c->power_fill) +
+                                 dram_bytes / c->power_dram;
+}
+
 hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
                          const hd_device_model *c) {
   double m = size_of(&p->m, size_mnk[0]), n = size_of(&p->n, size_mnk[1]);
@@ -268,10 +306,11 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
   double columns = n;
   n = hd_is_grouped(p) ? ceil_div(n, g) : n;
   hd_cost cost = {0};
-  unit u = unit_of(p, s, c, k);
   double along_m = shares_a(s) ? 1 : s->cluster, along_n = shares_a(s) ? s->cluster : 1;
   double tiles_n = ceil_div(n, s->tile_n * along_n) * along_n;
-  double units = ceil_div(m, s->tile_m * along_m) * along_m * tiles_n * s->split_k * g;
+  double tiles_m = ceil_div(m, s->tile_m * along_m) * along_m;
+  double units = tiles_m * tiles_n * s->split_k * g;
+  unit u = unit_of(p, s, c, k, (double[]){tiles_m, tiles_n});
   double a_bytes = ceil_div(m, HD_SLAB_ROWS) * ceil_div(k, hd_k_block_size(p->a_elem)) *
                    hd_block_bytes(p->a_elem);
   double of_b = p->b.shared && !hd_is_grouped(p) ? 1 : g;
@@ -300,6 +339,7 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
   double written = g * m / hd_rows_of_d(p) * n * bytes_of(p->d.elem);
   cost.alone[HD_RESOURCE_DRAM] = (read + written) / c->dram_bytes * crowding(&u, units);
   cost.alone[HD_RESOURCE_LAUNCH] += extra;
+  cost.seconds = both(cost.seconds, power_seconds(&u, units, read + written, columns));
   cost.seconds = extra + both(cost.seconds, cost.alone[HD_RESOURCE_DRAM]) +
                  cost.alone[HD_RESOURCE_COPY];
   cost.units = (int64_t)units;

@@ -1,54 +1,104 @@
 #include "Schedule/device_model.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "Support/arena.h"
 
-/* `heddle tune calibrate` of docs/bench/sweep_train.csv: the front of each product weighs most, so
- * that a ceiling is what fits there, not what physics would say of it alone. */
+/* `heddle tune calibrate` of docs/bench/sweep_train.csv, and of sweep_h100_train.csv: the front of
+ * each product weighs most, so that a ceiling is what fits there, not what physics would say of it
+ * alone. */
 #define H200_RATES \
-  .clock_hz = 1.59e+09,                   \
-  .batch_clocks = 172,                    \
-  .pair_clocks = 49.3,                    \
-  .issue_clocks = 54.4,                   \
-  .gather_s = 5e-08,                      \
-  .gather_column_s = 3.7e-09,             \
-  .gather_byte_s = 4.9e-08,               \
-  .copy_s = 1.6e-06,                      \
-  .copy_bytes = 4e+12,                    \
-  .fill_bytes = 9.72e+12,                 \
-  .beside = 0.251,                        \
-  .beside_in_cluster = 0.585,             \
-  .void_bytes = 2.84e+12,                 \
-  .dram_bytes = 4.22e+12,                 \
-  .crowd = 0.0941,                        \
-  .l2_latency_s = 5.4e-07,                \
-  .dram_latency_s = 5.12e-07,             \
-  .launch_s = 1.06e-06,                   \
-  .tile_s = 1.67e-06,                     \
-  .ahead_tile_s = 4.17e-07,               \
-  .next_tile_s = 1.34e-06,                \
-  .store_sm_bytes = 8.27e+10,             \
-  .reduce_s = 9.85e-07,                   \
-  .exchange_s = 1e-08,                    \
-  .exchange_sm_bytes = 3.5e+10,           \
-  .drain_s = 4.66e-07,                    \
-  .dense_flops = 6.9e+14,                 \
-  .dense_bytes = 4.5e+12,                 \
+  .clock_hz = 1.671e+09,                \
+  .batch_clocks = 135.9,                \
+  .pair_clocks = 51.85,                 \
+  .issue_clocks = 46.2,                 \
+  .gather_s = 5e-08,                    \
+  .gather_column_s = 3.7e-09,           \
+  .gather_byte_s = 4.9e-08,             \
+  .copy_s = 1.6e-06,                    \
+  .copy_bytes = 4e+12,                  \
+  .fill_bytes = 9.65e+12,               \
+  .beside = 0.378,                      \
+  .beside_in_cluster = 0.6388,          \
+  .beside_splits = 0.458,               \
+  .beside_a = 0.6164,                   \
+  .crowd_fill = 0.07503,                \
+  .cover_bytes = 8.428e+04,             \
+  .void_bytes = 6.541e+12,              \
+  .dram_bytes = 4.221e+12,              \
+  .crowd = 0.04872,                     \
+  .l2_latency_s = 4.99e-07,             \
+  .dram_latency_s = 4e-07,              \
+  .launch_s = 1.386e-06,                \
+  .tile_s = 1.184e-06,                  \
+  .ahead_tile_s = 1.605e-07,            \
+  .next_tile_s = 3.765e-07,             \
+  .store_sm_bytes = 1.691e+11,          \
+  .reduce_s = 8.755e-07,                \
+  .exchange_s = 6.002e-08,              \
+  .exchange_sm_bytes = 4.39e+10,        \
+  .drain_s = 2.418e-07,                 \
+  .power_tensor = 0.6812,               \
+  .power_fill = 9.381e+13,              \
+  .power_dram = 3.434e+12,              \
+  .dense_flops = 6.9e+14,               \
+  .dense_bytes = 4.5e+12,               \
+  .dense_start_s = 2.9e-06
+#define H100_RATES \
+  .clock_hz = 1.671e+09,                \
+  .batch_clocks = 111.6,                \
+  .pair_clocks = 57.6,                  \
+  .issue_clocks = 43.26,                \
+  .gather_s = 1.676e-07,                \
+  .gather_column_s = 3.009e-09,         \
+  .gather_byte_s = 4.9e-08,             \
+  .copy_s = 1.306e-06,                  \
+  .copy_bytes = 4.236e+12,              \
+  .fill_bytes = 7.423e+12,              \
+  .beside = 0.4128,                     \
+  .beside_in_cluster = 0.4047,          \
+  .beside_splits = 0.4274,              \
+  .beside_a = 0.5335,                   \
+  .crowd_fill = 0.1218,                 \
+  .cover_bytes = 5.984e+04,             \
+  .void_bytes = 6.985e+12,              \
+  .dram_bytes = 3.01e+12,               \
+  .crowd = 0.05695,                     \
+  .l2_latency_s = 6.038e-07,            \
+  .dram_latency_s = 4e-07,              \
+  .launch_s = 1.163e-06,                \
+  .tile_s = 1.282e-06,                  \
+  .ahead_tile_s = 3.673e-07,            \
+  .next_tile_s = 5e-08,                 \
+  .store_sm_bytes = 7.7e+10,            \
+  .reduce_s = 6.184e-07,                \
+  .exchange_s = 3.592e-08,              \
+  .exchange_sm_bytes = 4.462e+10,       \
+  .drain_s = 1.247e-06,                 \
+  .power_tensor = 0.849,                \
+  .power_fill = 8.925e+13,              \
+  .power_dram = 7.356e+12,              \
+  .dense_flops = 6.9e+14,               \
+  .dense_bytes = 3.05e+12,              \
   .dense_start_s = 2.9e-06
 
 /* By compute capability: a target has the last one that is not above its own. SMs as NVIDIA's data
  * sheets have them; in clusters of four as many as were found to run at once (sm_90). */
 static const struct entry {
   int sm;
+  bool is_measured;
   hd_device_model model;
 } models[] = {
-    {75, {.device = "NVIDIA T4", .n_sms = 40, .n_sms_of_fours = 40, H200_RATES}},
-    {80, {.device = "NVIDIA A100", .n_sms = 108, .n_sms_of_fours = 108, H200_RATES}},
-    {89, {.device = "NVIDIA L40S", .n_sms = 142, .n_sms_of_fours = 142, H200_RATES}},
-    {90, {.device = "NVIDIA H200", .n_sms = 132, .n_sms_of_fours = 120, H200_RATES}},
-    {100, {.device = "NVIDIA B200", .n_sms = 148, .n_sms_of_fours = 148, H200_RATES}},
-    {120, {.device = "NVIDIA RTX PRO 6000", .n_sms = 188, .n_sms_of_fours = 188, H200_RATES}},
+    {75, false, {.device = "NVIDIA T4", .n_sms = 40, .n_sms_of_fours = 40, H200_RATES}},
+    {80, false, {.device = "NVIDIA A100", .n_sms = 108, .n_sms_of_fours = 108, H200_RATES}},
+    {89, false, {.device = "NVIDIA L40S", .n_sms = 142, .n_sms_of_fours = 142, H200_RATES}},
+    {90, true, {.device = "NVIDIA H100", .n_sms = 132, .n_sms_of_fours = 120, H100_RATES}},
+    {90, true, {.device = "NVIDIA H200", .n_sms = 132, .n_sms_of_fours = 120, H200_RATES}},
+    {100, false, {.device = "NVIDIA B200", .n_sms = 148, .n_sms_of_fours = 148, H200_RATES}},
+    {120,
+     false,
+     {.device = "NVIDIA RTX PRO 6000", .n_sms = 188, .n_sms_of_fours = 188, H200_RATES}},
 };
 
 const hd_device_model *hd_device_model_of(const hd_target *target) {
@@ -59,29 +109,43 @@ const hd_device_model *hd_device_model_of(const hd_target *target) {
   return &models[i].model;
 }
 
-/* least == most: calibrating leaves it alone. */
+const hd_device_model *hd_device_model_named(const char *device) {
+  for (size_t i = 0; device && i < HD_COUNT(models); i++)
+    if (models[i].is_measured &&
+        strncmp(device, models[i].model.device, strlen(models[i].model.device)) == 0)
+      return &models[i].model;
+  return NULL;
+}
+
 static const struct rate {
   const char *name;
   size_t at;
   double least, most;
+  bool is_fitted; /* by calibrating */
 } table[] = {
-#define RATE(name, least, most) {#name, offsetof(hd_device_model, name), least, most}
+#define RATE(name, least, most) {#name, offsetof(hd_device_model, name), least, most, true}
+#define GIVEN(name, least, most) {#name, offsetof(hd_device_model, name), least, most, false}
     RATE(clock_hz, 1e9, 2.1e9),                    RATE(batch_clocks, 1, 300),
     RATE(pair_clocks, 1, 300),                     RATE(issue_clocks, 1, 300),
     RATE(gather_s, 0.01e-6, 5e-6),                 RATE(gather_column_s, 0.1e-9, 50e-9),
     RATE(gather_byte_s, 1e-9, 500e-9),             RATE(fill_bytes, 1e12, 30e12),
     RATE(copy_s, 0.5e-6, 10e-6),                   RATE(copy_bytes, 1e12, 4.8e12),
     RATE(beside, 0.1, 1),
-    RATE(beside_in_cluster, 0.1, 1.5),             RATE(void_bytes, 0.1e12, 30e12),
+    RATE(beside_in_cluster, 0.1, 1.5),             RATE(beside_splits, 0.1, 1),
+    RATE(beside_a, 0.1, 1),                        RATE(crowd_fill, 0.001, 1),
+    RATE(cover_bytes, 30e3, 200e3),                RATE(void_bytes, 0.1e12, 30e12),
     RATE(dram_bytes, 0.5e12, 4.8e12),              RATE(crowd, 0.001, 0.5),
     RATE(l2_latency_s, 0.2e-6, 2e-6),              RATE(dram_latency_s, 0.4e-6, 4e-6),
     RATE(launch_s, 0.1e-6, 8e-6),                  RATE(tile_s, 0.05e-6, 5e-6),
     RATE(ahead_tile_s, 0.05e-6, 5e-6),             RATE(next_tile_s, 0.05e-6, 5e-6),
     RATE(store_sm_bytes, 20e9, 1000e9),            RATE(reduce_s, 0.1e-6, 10e-6),
     RATE(exchange_s, 0.01e-6, 10e-6),              RATE(exchange_sm_bytes, 5e9, 250e9),
-    RATE(drain_s, 0.01e-6, 2e-6),                  RATE(dense_flops, 690e12, 690e12),
-    RATE(dense_bytes, 4.5e12, 4.5e12),             RATE(dense_start_s, 2.9e-6, 2.9e-6),
+    RATE(power_tensor, 0.01, 1.5),                 RATE(power_fill, 5e12, 1e15),
+    RATE(power_dram, 2e12, 1e15),
+    RATE(drain_s, 0.01e-6, 2e-6),                  GIVEN(dense_flops, 10e12, 5e15),
+    GIVEN(dense_bytes, 0.2e12, 10e12),             GIVEN(dense_start_s, 0.5e-6, 20e-6),
 #undef RATE
+#undef GIVEN
 };
 
 const char *hd_device_rate_name(size_t index) {
@@ -91,6 +155,8 @@ const char *hd_device_rate_name(size_t index) {
 double *hd_device_rate_at(hd_device_model *c, size_t index) {
   return (double *)((char *)c + table[index].at);
 }
+
+bool hd_device_rate_is_fitted(size_t index) { return table[index].is_fitted; }
 
 void hd_device_rate_range(size_t index, double *least, double *most) {
   *least = table[index].least;

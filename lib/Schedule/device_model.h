@@ -2,6 +2,8 @@
 #ifndef HD_DEVICE_MODEL_H
 #define HD_DEVICE_MODEL_H
 
+#include <stdbool.h>
+
 #include "Spec/spec.h"
 
 /* What a device does at best, measured once. Rates a second of the whole device unless said. */
@@ -21,6 +23,10 @@ typedef struct hd_device_model {
   double fill_bytes;        /* L2 to shared memory */
   double beside;            /* what is left of B's traffic where CTAs side by side read it */
   double beside_in_cluster; /* the same where a cluster splits k */
+  double beside_splits;     /* and where CTAs that are no cluster do */
+  double beside_a;          /* what is left of A's, where tiles of one row share it */
+  double crowd_fill;  /* that the fill takes longer, for each time more on the way to an SM than */
+  double cover_bytes; /* these bytes, which cover its latency */
   double void_bytes;        /* zeros for columns past B's end */
   double dram_bytes;        /* read */
   double crowd; /* that DRAM takes longer, for each time more on the way than covers its latency */
@@ -34,6 +40,9 @@ typedef struct hd_device_model {
   double exchange_s; /* split-K in a cluster: its start together, and the way of the last sums */
   double exchange_sm_bytes; /* what a CTA receives of the others of its cluster */
   double drain_s;           /* to hear that their rings are free for it */
+  /* Under the power cap, which many columns meet: the share of the clocks that multiplying alone
+   * would take, and what could be moved a second if nothing else drew power. */
+  double power_tensor, power_fill, power_dram;
   /* Of a dense library, from docs/bench/h200.csv, not by calibrating: */
   double dense_flops;       /* for 16-bit types, large sizes */
   double dense_bytes;       /* of DRAM */
@@ -46,10 +55,15 @@ typedef struct hd_device_model {
  * first. */
 const hd_device_model *hd_device_model_of(const hd_target *target);
 
-/* The rates by number, from 0: a name ("clock_hz"; NULL past the last), a value, and what
- * calibrating may make of it. */
+/* That of a device by its name, as the driver says it ("NVIDIA H100 80GB HBM3"); NULL: none was
+ * measured. */
+const hd_device_model *hd_device_model_named(const char *device);
+
+/* The rates by number, from 0: a name ("clock_hz"; NULL past the last), a value, its legal range,
+ * and whether calibrating finds it. */
 const char *hd_device_rate_name(size_t index);
 double *hd_device_rate_at(hd_device_model *model, size_t index);
+bool hd_device_rate_is_fitted(size_t index);
 void hd_device_rate_range(size_t index, double *least, double *most);
 
 #endif

@@ -120,6 +120,7 @@ typedef struct front {
   const hd_problem *whole; /* of groups all columns; else the problem that is picked for */
   hd_ranked_schedule *list;
   int32_t n, most;
+  int32_t n_tried;
 } front;
 
 static void enter_one(hd_schedule s, front *f) {
@@ -127,14 +128,14 @@ static void enter_one(hd_schedule s, front *f) {
   if (f->launched && !hd_schedule_fits(f->launched, &s))
     return;
   double seconds = hd_schedule_cost(f->whole, &s, fixed_sizes, f->device).seconds;
-  int32_t at = f->n;
+  int32_t at = f->n, order = f->n_tried++;
   while (at > 0 && seconds < f->list[at - 1].seconds)
     at--;
   if (at == f->most)
     return;
   f->n += f->n < f->most;
   memmove(f->list + at + 1, f->list + at, sizeof *f->list * (size_t)(f->n - 1 - at));
-  f->list[at] = (hd_ranked_schedule){s, seconds};
+  f->list[at] = (hd_ranked_schedule){s, seconds, order};
 }
 
 static bool is_large(const hd_problem *p) { return p->n.value >= LARGE_N; }
@@ -277,7 +278,7 @@ int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked
   static const int32_t widths[] = {256, 224, 192, 160, 128, 96, 64, 48, 32, 24, 16, 8};
   const hd_problem group = of_one_group(whole), *p = &group;
   int32_t most_elements = is_large(p) ? LARGE_ELEMENTS : MOST_ELEMENTS;
-  front f = {pick->device, pick->launched, whole, list, 0, most};
+  front f = {pick->device, pick->launched, whole, list, 0, most, 0};
   if (!p->m.value || !p->n.value || !hd_problem_has(p, HD_FAMILY_WGMMA_SP))
     return 0;
   hd_schedule s = hd_schedule_default_of(pick->device, p, HD_FAMILY_WGMMA_SP);
@@ -297,14 +298,26 @@ int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked
   return f.n;
 }
 
+/* Of those that the model cannot tell apart the one that was tried first, so that sizes near each
+ * other have one schedule, and a kernel for many of them few. */
+static hd_schedule usual_of(const hd_ranked_schedule *list, int32_t n) {
+  const double alike = 1.007;
+  const hd_ranked_schedule *usual = &list[0];
+  for (int32_t i = 1; i < n && list[i].seconds <= alike * list[0].seconds; i++)
+    if (list[i].order < usual->order)
+      usual = &list[i];
+  return usual->schedule;
+}
+
 hd_schedule hd_schedule_default(const hd_device_model *device, const hd_problem *p) {
   hd_family family = hd_problem_has(p, HD_FAMILY_WGMMA_SP)     ? HD_FAMILY_WGMMA_SP
                      : hd_problem_has(p, HD_FAMILY_TCGEN05_SP) ? HD_FAMILY_TCGEN05_SP
                                                                : HD_FAMILY_MMA_SP;
-  hd_ranked_schedule best;
+  enum { MOST = 24 };
+  hd_ranked_schedule list[MOST];
   hd_pick pick = {.device = device, .least_splits = 1};
-  return hd_schedule_pick(p, &pick, &best, 1) ? best.schedule
-                                              : hd_schedule_default_of(device, p, family);
+  int32_t n = hd_schedule_pick(p, &pick, list, MOST);
+  return n ? usual_of(list, n) : hd_schedule_default_of(device, p, family);
 }
 
 static hd_size fixed(hd_size size, int64_t hint) {
@@ -324,6 +337,6 @@ int32_t hd_schedule_heuristic(const hd_device_model *device, const hd_problem *p
   if (n > 0 || most < 1)
     return n;
   hd_schedule s = hd_schedule_default(device, p);
-  list[0] = (hd_ranked_schedule){s, hd_schedule_cost(p, &s, size_mnk, device).seconds};
+  list[0] = (hd_ranked_schedule){s, hd_schedule_cost(p, &s, size_mnk, device).seconds, 0};
   return 1;
 }

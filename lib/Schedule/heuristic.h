@@ -15,6 +15,7 @@ hd_schedule hd_schedule_default_of(const hd_device_model *device, const hd_probl
 typedef struct hd_ranked_schedule {
   hd_schedule schedule;
   double seconds; /* predicted */
+  int32_t order;  /* in which they were tried: large tiles, and few splits, first */
 } hd_ranked_schedule;
 
 /* The `most` schedules of a problem with the least predicted time, best first; their number. Sizes

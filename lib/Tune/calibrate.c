@@ -3,39 +3,55 @@
 #include <math.h>
 
 /* One prediction that is wholly off shall not decide. */
-static const double MOST_ERROR = 0.25;
+static const double MOST_OFF = 0.5;
+static const double LEVEL = 0.1, QUICK = 0.15;
+static const double LOOK_S = 1.2e-6; /* that a quick look is longer, fitted for N <= 64 */
 
-static double weight(double best, double seconds) { return pow(best / seconds, 3); }
+static double weight(double best, double seconds) { return pow(best / seconds, 4); }
 
-static double best_of(const hd_sample *s, size_t n) {
+static size_t count_own(const hd_sample *s, size_t n) {
+  size_t i = 1;
+  while (i < n && s[i].problem == s[0].problem)
+    i++;
+  return i;
+}
+
+static double best_of(const hd_sample *s, size_t n_own) {
   double best = s[0].seconds;
-  for (size_t i = 1; i < n && s[i].problem == s[0].problem; i++)
+  for (size_t i = 1; i < n_own; i++)
     best = fmin(best, s[i].seconds);
   return best;
 }
 
-/* The weighted mean over the product that begins at s; *n_own of the n samples are its own. */
-static double product_error(const hd_sample *s, size_t n, const hd_device_model *c, size_t *n_own) {
+static double off_of(const hd_sample *s, const hd_device_model *c) {
   static const int64_t fixed[3] = {0};
-  double best = best_of(s, n), sum = 0, weights = 0;
-  size_t i = 0;
-  for (; i < n && s[i].problem == s[0].problem; i++) {
-    double w = weight(best, s[i].seconds);
-    hd_cost cost = hd_schedule_cost(s[i].problem, &s[i].schedule, fixed, c);
-    double off = log(cost.seconds / s[i].seconds);
-    sum += w * fmin(off * off, MOST_ERROR);
+  double seconds = hd_schedule_cost(s->problem, &s->schedule, fixed, c).seconds;
+  seconds += s->quick ? LOOK_S : 0;
+  return fmax(-MOST_OFF, fmin(MOST_OFF, log(seconds / s->seconds)));
+}
+
+/* Of the n_own samples of a product: their variance, and the square of their mean. */
+static double product_error(const hd_sample *s, size_t n_own, const hd_device_model *c) {
+  double best = best_of(s, n_own), sum = 0, squares = 0, weights = 0;
+  for (size_t i = 0; i < n_own; i++) {
+    double w = weight(best, s[i].seconds), off = off_of(&s[i], c);
+    sum += w * off;
+    squares += w * off * off;
     weights += w;
   }
-  *n_own = i;
-  return sum / weights;
+  double mean = sum / weights;
+  return squares / weights - mean * mean + (s->quick ? 0 : LEVEL * mean * mean);
 }
 
 double hd_calibration_error(const hd_sample *samples, size_t n, const hd_device_model *ceilings) {
-  double sum = 0;
-  size_t n_products = 0, n_own;
-  for (size_t i = 0; i < n; i += n_own, n_products++)
-    sum += product_error(samples + i, n - i, ceilings, &n_own);
-  return n_products ? sqrt(sum / (double)n_products) : 0;
+  double sum = 0, weights = 0;
+  for (size_t i = 0, n_own; i < n; i += n_own) {
+    double w = samples[i].quick ? QUICK : 1;
+    n_own = count_own(samples + i, n - i);
+    sum += w * product_error(samples + i, n_own, ceilings);
+    weights += w;
+  }
+  return weights > 0 ? sqrt(sum / weights) : 0;
 }
 
 /* Tries one ceiling at two sides; true when one of them gained. */
@@ -65,7 +81,7 @@ void hd_calibrate(const hd_sample *samples, size_t n, hd_device_model *ceilings)
     for (int sweep = 0; gained && sweep < MOST_SWEEPS; sweep++) {
       gained = false;
       for (size_t i = 0; hd_device_rate_name(i); i++)
-        gained |= improve(samples, n, ceilings, i, steps[s], &error);
+        gained |= hd_device_rate_is_fitted(i) && improve(samples, n, ceilings, i, steps[s], &error);
     }
   }
 }

@@ -93,6 +93,7 @@ typedef struct bench_tool {
   hd_bench_options options;
   bench_printer printer;
   bench_grid grid;
+  hd_tuned *tuned;   /* owned; NULL: of groups, or none is shipped */
   bench_log log;     /* of a summary (a line a case, and the goals), or with -o */
   hd_device *device; /* NULL: the cases are listed, not measured */
   bench_dynamic dynamic;
@@ -339,6 +340,15 @@ static heddle_status run_tool(heddle_context *ctx, bench_tool *t) {
   return status;
 }
 
+static heddle_status set_model(heddle_context *ctx, bench_tool *t, const char *device) {
+  if (!device || (t->tuned && heddle_tuned_set_device(t->tuned, device) == HEDDLE_OK))
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "bench.model",
+                  "got --model %.60s; legal: a device that was measured, NVIDIA H100 or NVIDIA "
+                  "H200; nearest: --model \"NVIDIA H100\"",
+                  device);
+}
+
 static heddle_status bench_on_device(heddle_context *ctx, bench_tool *t) {
   heddle_runtime *runtime;
   hd_nvml *nvml = NULL;
@@ -350,6 +360,8 @@ static heddle_status bench_on_device(heddle_context *ctx, bench_tool *t) {
     t->options.nvml = nvml;
     const char *target = t->options.target ? t->options.target : t->device->info.target;
     bench_ahead_open(&t->ahead, t->device, target);
+    if (t->tuned && !t->args->model) /* of a device that nobody measured the H200's stays */
+      (void)heddle_tuned_set_device(t->tuned, t->device->info.name);
     if (t->printer.format == BENCH_TABLE && t->args->groups)
       bench_print_head(&t->printer, &t->device->info, t->options.nvml);
     status = t->args->groups ? run_groups(ctx, t) : run_tool(ctx, t);
@@ -415,7 +427,6 @@ static char *find_cutlass(const bench_args *a) {
 
 static heddle_status run(heddle_context *ctx, bench_tool *t) {
   const bench_args *a = t->args;
-  hd_tuned *tuned = NULL;
   if (a->grid)
     HD_TRY(bench_grid_read(ctx, a->grid, a->only, &t->grid));
   else if (!a->random)
@@ -433,15 +444,17 @@ static heddle_status run(heddle_context *ctx, bench_tool *t) {
   bench_take_slice(a, &t->grid);
   if (a->groups && a->list)
     return run_groups(ctx, t);
-  if (!a->no_tuned && !a->groups)
-    HD_TRY(tuned_open_from(ctx, a->db, &a->service, &tuned));
-  t->options.tuned = tuned;
+  if (!a->groups)
+    HD_TRY(a->no_tuned ? hd_tuned_none(ctx, &t->tuned)
+                       : tuned_open_from(ctx, a->db, &a->service, &t->tuned));
+  t->options.tuned = t->tuned;
+  HD_TRY(set_model(ctx, t, a->model));
   if (a->predict)
     bench_dynamic_predict_head();
   heddle_status status = a->list || a->predict ? run_all(ctx, t) : bench_on_device(ctx, t);
   if (a->predict)
     bench_dynamic_tail(&t->dynamic);
-  heddle_tuned_free(tuned);
+  heddle_tuned_free(t->tuned);
   return status;
 }
 
@@ -491,6 +504,7 @@ int cmd_bench(int argc, char **argv) {
        "tuned choices: of `heddle tune`, or its export (the shipped)"},
       SERVICE_LOOKUP_OPTIONS(a.service),
       {"no-tuned", CLI_FLAG, &a.no_tuned, NULL, "the model's default, whatever was tuned"},
+      {"model", CLI_TEXT, &a.model, "DEVICE", "the model of this device (the one at hand)"},
       {"dynamic", CLI_FLAG, &a.dynamic, NULL,
        "one kernel for every N, against those of one N each"},
       {"predict", CLI_FLAG, &a.predict, NULL,

@@ -85,32 +85,56 @@ static heddle_status evaluate_schedules(heddle_context *ctx, const all_times *al
   return tune_times_predict(ctx, all, ceilings, print_schedule, NULL);
 }
 
+/* Of several products. */
+typedef struct summary {
+  hd_evaluation sum, worst;
+  int64_t n;
+} summary;
+
+static void summarize(summary *s, const hd_evaluation *e) {
+  hd_evaluation *sum = &s->sum, *worst = &s->worst;
+  bool lower = s->n == 0 || e->rank_correlation < worst->rank_correlation;
+  s->n++;
+  sum->rank_correlation += e->rank_correlation;
+  sum->first += e->first;
+  sum->five += e->five;
+  sum->found += e->found;
+  worst->rank_correlation = lower ? e->rank_correlation : worst->rank_correlation;
+  worst->first = e->first > worst->first ? e->first : worst->first;
+  worst->five = e->five > worst->five ? e->five : worst->five;
+  worst->found = e->found > worst->found ? e->found : worst->found;
+}
+
+static void print_summary(const summary *s, const char *of) {
+  double n = (double)s->n;
+  if (s->n == 0)
+    return;
+  printf("mean of %lld%s: rank %.3f, first %.3f, five %.3f, found %.3f\n", (long long)s->n, of,
+         s->sum.rank_correlation / n, s->sum.first / n, s->sum.five / n, s->sum.found / n);
+  printf("worst: rank %.3f, first %.3f, five %.3f, found %.3f\n", s->worst.rank_correlation,
+         s->worst.first, s->worst.five, s->worst.found);
+}
+
+/* Of some products one schedule alone was interleaved, or looked at: there is nothing to rank. */
 static heddle_status evaluate(heddle_context *ctx, const all_times *all, int64_t n_search,
                            const hd_device_model *ceilings) {
-  hd_evaluation sum = {0}, worst = {.rank_correlation = 1};
+  static const char *const of[] = {"", " quick looks"};
+  summary all_of[HD_COUNT(of)] = {0};
   for (int64_t i = 0; i < all->n; i++) {
     const product_times *t = &all->list[i];
     char name[HD_PRODUCT_TEXT];
     hd_evaluation e;
+    if (t->n < 2 && all->n > 1)
+      continue;
     hd_product_print(&t->product, name);
     HD_TRY(hd_evaluate(ctx, &t->product, t->list, t->n, n_search, ceilings, &e));
-    printf("%s: %lld schedules, rank %.3f, first %.3f, five %.3f, found %.3f of %lld\n", name,
-           (long long)e.n, e.rank_correlation, e.first, e.five, e.found, (long long)e.n_searched);
-    sum.rank_correlation += e.rank_correlation;
-    sum.first += e.first;
-    sum.five += e.five;
-    sum.found += e.found;
-    if (e.rank_correlation < worst.rank_correlation)
-      worst.rank_correlation = e.rank_correlation;
-    worst.first = e.first > worst.first ? e.first : worst.first;
-    worst.five = e.five > worst.five ? e.five : worst.five;
-    worst.found = e.found > worst.found ? e.found : worst.found;
+    printf("%s: %lld schedules, rank %.3f, first %.3f, five %.3f, found %.3f of %lld%s\n", name,
+           (long long)e.n, e.rank_correlation, e.first, e.five, e.found, (long long)e.n_searched,
+           of[t->quick]);
+    summarize(&all_of[t->quick], &e);
   }
-  double n = (double)all->n;
-  printf("mean of %lld: rank %.3f, first %.3f, five %.3f, found %.3f\n", (long long)all->n,
-         sum.rank_correlation / n, sum.first / n, sum.five / n, sum.found / n);
-  printf("worst: rank %.3f, first %.3f, five %.3f, found %.3f\n", worst.rank_correlation,
-         worst.first, worst.five, worst.found);
+  for (size_t i = 0; i < HD_COUNT(of); i++)
+    print_summary(&all_of[i], of[i]);
   return HEDDLE_OK;
 }
 
@@ -181,7 +205,8 @@ static heddle_status add_samples(heddle_context *ctx, const product_times *t, hd
   HD_TRY(hd_product_build(ctx, HD_NOWHERE, &t->product, front));
   out->n_products++;
   for (int64_t i = 0; i < t->n; i++) {
-    hd_sample s = {.problem = &front->problem, .seconds = t->list[i].seconds};
+    hd_sample s = {
+        .problem = &front->problem, .seconds = t->list[i].seconds, .quick = t->quick};
     HD_TRY(hd_schedule_read(ctx, hd_device_model_of(front->problem.target), &front->problem,
                             t->list[i].schedule, &s.schedule));
     HD_PUSH(out->list, out->n, out->cap, s);

@@ -9,16 +9,19 @@
 #include "Tune/records.h"
 #include "csv.h"
 
-static void add(all_times *all, const hd_product *p, const char *schedule, double seconds) {
+static void add(all_times *all, const hd_product *p, bool quick, const char *schedule,
+                double seconds) {
   product_times *t = NULL;
   char name[HD_PRODUCT_TEXT], other[HD_PRODUCT_TEXT];
   hd_product_print(p, name);
   for (int64_t i = all->n - 1; i >= 0 && !t; i--) {
+    if (all->list[i].quick != quick)
+      continue;
     hd_product_print(&all->list[i].product, other);
     t = strcmp(name, other) ? NULL : &all->list[i];
   }
   if (!t) {
-    HD_PUSH(all->list, all->n, all->cap, ((product_times){.product = *p}));
+    HD_PUSH(all->list, all->n, all->cap, ((product_times){.product = *p, .quick = quick}));
     t = &all->list[all->n - 1];
   }
   const hd_timed timed = {hd_xstrdup(schedule), seconds};
@@ -59,8 +62,10 @@ static heddle_status add_row(heddle_context *ctx, const csv_row *row, void *user
     return HEDDLE_OK;
   HD_TRY(product_of(ctx, row, order, &p));
   HD_TRY(csv_number(ctx, row, "us", &us));
+  const char *rounds = csv_get(row, "rounds");
+  bool quick = rounds && strcmp(rounds, "1") == 0;
   if (us > 0)
-    add(user, &p, name + at, us * 1e-6);
+    add(user, &p, quick, name + at, us * 1e-6);
   return HEDDLE_OK;
 }
 
@@ -75,7 +80,7 @@ static bool take_record(void *user, const hd_record *r) {
   hd_product p;
   if (!r->final && r->verdict == HD_VERDICT_OK &&
       hd_product_parse(NULL, r->product, &p) == HEDDLE_OK) {
-    add(user, &p, r->schedule, r->median);
+    add(user, &p, false, r->schedule, r->median);
     note_device(user, r->device);
   }
   return true;

@@ -7,6 +7,7 @@
 
 typedef struct product_times {
   hd_product product;
+  bool quick; /* looks of a millisecond (rounds 1), where the others are interleaved */
   hd_timed *list; /* owned, each schedule too */
   int64_t n, cap;
 } product_times;
@@ -19,8 +20,8 @@ typedef struct all_times {
 } all_times;
 
 /* Quick looks of a database, or the rows of a CSV file by the columns type, m, k, n, us, verdict,
- * contender, d_type and (if it has one) promise; just one of the paths is not NULL. HEDDLE_INVALID
- * when there are none. */
+ * contender, d_type and (if it has them) promise and rounds: quick looks stand apart from what was
+ * interleaved; just one of the paths is not NULL. HEDDLE_INVALID when there are none. */
 heddle_status tune_times_read(heddle_context *ctx, const char *db, const char *csv, all_times *all);
 /* Tells of every schedule what the model says of it; stops at a status of `each`. */
 typedef heddle_status tune_predicted(void *user, const product_times *product,

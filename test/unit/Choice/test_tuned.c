@@ -363,6 +363,32 @@ static void the_shipped_choices(void **state) {
   heddle_tuned_free(t);
 }
 
+/* The H100's memory is slower; a table with rates of its own keeps them. */
+static void the_model_of_a_device(void **state) {
+  (void)state;
+  static const char own[] =
+      "{\"version\": 1, \"choices\": [], \"ceilings\": {\"dram_bytes\": 2e12}}";
+  static const char named[] =
+      "{\"version\": 1, \"choices\": [], \"ceilings\": {\"device\": \"NVIDIA H100 PCIe\"}}";
+  hd_tuned *t = NULL;
+  assert_int_equal(hd_tuned_none(NULL, &t), HEDDLE_OK);
+  double h200 = hd_tuned_ceilings(t)->dram_bytes;
+  assert_int_equal(heddle_tuned_set_device(t, "NVIDIA T1000"), HEDDLE_NOT_FOUND);
+  assert_int_equal(heddle_tuned_set_device(t, NULL), HEDDLE_NOT_FOUND);
+  assert_true(hd_tuned_ceilings(t)->dram_bytes == h200);
+  assert_int_equal(heddle_tuned_set_device(t, "NVIDIA H100 80GB HBM3"), HEDDLE_OK);
+  double h100 = hd_tuned_ceilings(t)->dram_bytes;
+  assert_true(h100 < 0.85 * h200);
+  heddle_tuned_free(t);
+  assert_int_equal(hd_tuned_parse(NULL, "own", own, strlen(own), &t), HEDDLE_OK);
+  assert_int_equal(heddle_tuned_set_device(t, "NVIDIA H100"), HEDDLE_OK);
+  assert_true(hd_tuned_ceilings(t)->dram_bytes == 2e12);
+  heddle_tuned_free(t);
+  assert_int_equal(hd_tuned_parse(NULL, "named", named, strlen(named), &t), HEDDLE_OK);
+  assert_true(hd_tuned_ceilings(t)->dram_bytes == h100);
+  heddle_tuned_free(t);
+}
+
 static void a_database_is_the_tools(void **state) {
   (void)state;
   char *folder;
@@ -383,7 +409,8 @@ static void a_database_is_the_tools(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_shipped_choices), cmocka_unit_test(a_database_is_the_tools),
+      cmocka_unit_test(the_shipped_choices),
+      cmocka_unit_test(the_model_of_a_device), cmocka_unit_test(a_database_is_the_tools),
       cmocka_unit_test(every_product_is_found),
       cmocka_unit_test(the_nearest_is_within_twice),
       cmocka_unit_test(types_as_wide_share_a_choice),
