@@ -333,6 +333,17 @@ static heddle_status open_c(hd_emitter *e, hd_strip *s) {
   return HEDDLE_OK;
 }
 
+static bool is_read(const hd_emitter *e, const hd_strip *s) {
+  return e->ahead && e->ahead->op == s->op;
+}
+
+/* Values that were loaded for this op already, by h. */
+static bool take_ahead(const LLVMValueRef ahead[2], LLVMValueRef out[2]) {
+  for (int h = 0; h < 2; h++)
+    out[h] = ahead ? ahead[h] : NULL;
+  return ahead != NULL;
+}
+
 static heddle_status open_bias(hd_emitter *e, hd_strip *s) {
   LLVMValueRef bias;
   heddle_elem elem = hd_op_elem(s->op, HD_ATTR_BIAS_TYPE);
@@ -342,7 +353,7 @@ static heddle_status open_bias(hd_emitter *e, hd_strip *s) {
   HD_TRY(hd_emit_matrix(e, s->op, HD_ARG_BIAS, HD_ARG_STRIDE_BIAS, elem, &bias));
   if (s->has_bias_n)
     s->bias_n = open_along(e, s, bias, elem);
-  else
+  else if (!take_ahead(is_read(e, s) ? e->ahead->bias_m : NULL, s->bias_m))
     load_rows(e, s, bias, elem, s->integer, s->bias_m);
   return HEDDLE_OK;
 }
@@ -359,7 +370,7 @@ static heddle_status open_scales(hd_emitter *e, hd_strip *s) {
     HD_TRY(hd_emit_matrix(e, s->op, HD_ARG_SCALE_B, HD_ARG_STRIDE_SCALE_B, HEDDLE_F32, &b));
   if (s->has_scale_a && hd_op_has(s->op, HD_ATTR_SCALE_A_ONE))
     s->scale_a[0] = s->scale_a[1] = load_one(e, a);
-  else if (s->has_scale_a)
+  else if (s->has_scale_a && !take_ahead(is_read(e, s) ? e->ahead->scale_a : NULL, s->scale_a))
     load_rows(e, s, a, HEDDLE_F32, false, s->scale_a);
   if (s->has_scale_b && hd_op_has(s->op, HD_ATTR_SCALE_B_ONE))
     s->scale_b_one = load_one(e, b);

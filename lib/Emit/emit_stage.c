@@ -172,6 +172,66 @@ void hd_emit_finish_user(hd_emitter *e, const hd_strip *s, int32_t end, hd_pair 
   }
 }
 
+/* ---- reading ahead ---- */
+
+/* A value as another and a constant beyond it. */
+typedef struct sum {
+  const hd_value *base;
+  int64_t beyond;
+} sum;
+
+static sum sum_of(const hd_value *v) {
+  const hd_op *def = hd_emit_def(v);
+  if (!def || def->kind != HD_OP_ADD)
+    return (sum){v, 0};
+  const hd_op *beyond = hd_emit_def(def->operands[1]);
+  return beyond && beyond->kind == HD_OP_CONST
+             ? (sum){def->operands[0], hd_op_int(beyond, HD_ATTR_VALUE, 0)}
+             : (sum){v, 0};
+}
+
+/* The next slice of the same rows, *blocks blocks to the right of this one; NULL: none. */
+static const hd_op *next_slice(const hd_op *op, int64_t *blocks) {
+  const hd_op *next = op->next;
+  while (next && next->kind != HD_OP_STAGE_TILE)
+    next = next->next;
+  if (!next || hd_stage_tile_row(next) != hd_stage_tile_row(op) ||
+      hd_stage_tile_m(next) != hd_stage_tile_m(op) ||
+      hd_stage_tile_n(next) != hd_stage_tile_n(op) ||
+      hd_stage_tile_g(next) != hd_stage_tile_g(op) ||
+      hd_stage_tile_buffer(next) != hd_stage_tile_buffer(op))
+    return NULL;
+  sum here = sum_of(hd_stage_tile_column(op)), there = sum_of(hd_stage_tile_column(next));
+  *blocks = (there.beyond - here.beyond) / BLOCK;
+  return here.base == there.base && (there.beyond - here.beyond) % BLOCK == 0 ? next : NULL;
+}
+
+static hd_inputs *read_blocks(hd_emitter *e, const hd_strip *s, int64_t first) {
+  hd_inputs *in = HD_NEW_ARRAY(&e->arena, hd_inputs, s->n_blocks);
+  for (int32_t b = 0; b < s->n_blocks; b++)
+    hd_emit_read_inputs(e, s, (int32_t)first + b, true, &in[b]);
+  return in;
+}
+
+/* The next slice's vectors are on their way while this one is finished and stored. */
+static void finish_slice(hd_emitter *e, const hd_strip *s, hd_pair *pair) {
+  bool is_read = e->ahead && e->ahead->op == s->op;
+  int64_t blocks;
+  hd_inputs *in = is_read ? e->ahead->in : read_blocks(e, s, 0);
+  const hd_op *next = next_slice(s->op, &blocks);
+  e->ahead = NULL;
+  if (next) {
+    hd_read_ahead *ahead = HD_NEW(&e->arena, hd_read_ahead);
+    *ahead = (hd_read_ahead){.op = next, .in = read_blocks(e, s, blocks)};
+    for (int h = 0; h < 2; h++) {
+      ahead->scale_a[h] = s->scale_a[h];
+      ahead->bias_m[h] = s->bias_m[h];
+    }
+    e->ahead = ahead;
+  }
+  hd_emit_finish_read(e, s, in, s->n_blocks, pair);
+}
+
 heddle_status hd_emit_op_stage_tile(hd_emitter *e, const hd_op *op) {
   hd_strip s = {.op = op, .run = 2};
   HD_TRY(hd_emit_strip_open(e, &s));
@@ -181,6 +241,8 @@ heddle_status hd_emit_op_stage_tile(hd_emitter *e, const hd_op *op) {
   hd_pair *pair = HD_NEW_ARRAY(&e->arena, hd_pair, 2 * s.n_blocks);
   if (s.user)
     hd_emit_finish_user(e, &s, s.n_blocks, pair);
+  else if (hd_emit_reads_vectors(&s))
+    finish_slice(e, &s, pair);
   else
     hd_emit_finish_all(e, &s, 0, s.n_blocks, true, pair);
   if (at.bytes == 2 && s.pair)

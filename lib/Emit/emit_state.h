@@ -59,6 +59,7 @@ typedef struct hd_emitter {
   LLVMValueRef tensor; /* address of the CTA's tensor memory (i32); NULL before tcgen05.address */
   LLVMValueRef thread, warp, lane; /* of the CTA; i32 */
   hd_emit_role role;
+  const struct hd_read_ahead *ahead; /* what a later stage.tile reads (emit_strip.h); NULL: none */
   LLVMValueRef elected_branch; /* open run of one-thread ops: the branch around it; NULL: none */
   LLVMBasicBlockRef elected_join;
 } hd_emitter;

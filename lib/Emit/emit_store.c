@@ -23,8 +23,7 @@ static hd_pair finish_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in
   return hd_emit_pack(e, s->d.elem, x, y);
 }
 
-/* Vectors along n alone are read: a register a column, for all of the strip's rows. */
-static bool reads_vectors(const hd_strip *s) {
+bool hd_emit_reads_vectors(const hd_strip *s) {
   return (s->has_bias_n || s->scale_b.at) && !s->has_c && !s->user;
 }
 
@@ -34,7 +33,7 @@ static int32_t read_ahead(const hd_strip *s) {
   enum { WHOLE = 32, HALF = 16, VECTOR = 16 };
   bool one = s->has_bias_n != (s->scale_b.at != NULL);
   bool room = s->n_blocks == WHOLE || s->n_blocks <= HALF;
-  return !reads_vectors(s) || !room ? AHEAD : one ? VECTOR : VECTOR / 2;
+  return !hd_emit_reads_vectors(s) || !room ? AHEAD : one ? VECTOR : VECTOR / 2;
 }
 
 /* Inputs that are read, of blocks up to `read`; none are read from `limit` on. */
@@ -60,6 +59,13 @@ void hd_emit_finish_all(hd_emitter *e, const hd_strip *s, int32_t first, int32_t
                         hd_pair *pair) {
   inputs_ahead a = {HD_NEW_ARRAY(&e->arena, hd_inputs, end), first, end};
   finish_blocks(e, s, first, end, checked, &a, pair);
+}
+
+void hd_emit_finish_read(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t n_blocks,
+                         hd_pair *pair) {
+  for (int32_t b = 0; b < n_blocks; b++)
+    for (int h = 0; h < s->halves; h++)
+      pair[2 * b + h] = finish_pair(e, s, &in[b], b, h);
 }
 
 /* A user's function may load: it is called for elements that exist, and for no others. */
@@ -441,7 +447,7 @@ static void store_edge(hd_emitter *e, const hd_strip *s, const store_form *form,
 static void store_group(hd_emitter *e, const hd_strip *s, const store_form *form,
                         LLVMValueRef fast_rows, int32_t first, int32_t end, inputs_ahead *ahead,
                         hd_pair *pair) {
-  if (!reads_vectors(s)) /* what is read takes registers: none for the next group */
+  if (!hd_emit_reads_vectors(s)) /* what is read takes registers: none for the next group */
     *ahead = (inputs_ahead){ahead->in, first, end};
   if (!s->user)
     finish_blocks(e, s, first, end, true, ahead, pair);

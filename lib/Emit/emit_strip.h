@@ -74,6 +74,14 @@ typedef struct hd_inputs {
   LLVMValueRef c[2][2], bias[2], scale_b[2];
 } hd_inputs;
 
+/* What a stage.tile reads beside its accumulators, read while the one before it was finished: a
+ * load takes as long as its slice. Both have the same rows. */
+typedef struct hd_read_ahead {
+  const hd_op *op;
+  LLVMValueRef scale_a[2], bias_m[2]; /* NULL: absent */
+  hd_inputs *in;                      /* of each of its blocks */
+} hd_read_ahead;
+
 /* A pair of neighbouring columns converted to D's type: one i16 or i32 of both (n 1), or two
  * i32. */
 typedef struct hd_pair {
@@ -134,6 +142,11 @@ heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s);
  * touched unless `checked` is false. */
 void hd_emit_finish_all(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end, bool checked,
                         hd_pair *pair);
+/* Vectors along n alone are read: a register a column, for all of the strip's rows. */
+bool hd_emit_reads_vectors(const hd_strip *s);
+/* The first n_blocks pairs of inputs that were read. */
+void hd_emit_finish_read(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t n_blocks,
+                         hd_pair *pair);
 
 /* --- emit_stage.c --- */
 /* The pairs of blocks before `end` by a function of the user, which may load: it is called for

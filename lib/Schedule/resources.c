@@ -7,6 +7,9 @@ enum {
   PARTIAL_BYTES = 4,
   STREAM_BYTES = 80 << 10, /* of A on the way to an SM: fewer do not cover the latency; more lie in
                             * each other's way (H200: docs/bench/attempts.csv, run 9) */
+  AHEAD_BYTES = 60 << 10,  /* of A that is read ahead: B's copies wait behind it, however early its
+                            * predecessor has ended (H100, docs/bench/README.md) */
+  AHEAD_STAGES = 8,        /* at least */
   ALIGN_SLACK = 1024,      /* the dynamic part starts at any 1024-byte boundary: B's swizzle atom */
   CTA_BYTES = 1024,        /* of an SM's shared memory, the system's for each CTA */
   SHARED_UNIT = 128,       /* in which shared memory is given out */
@@ -188,11 +191,16 @@ int32_t hd_schedule_shared_accumulators(const hd_problem *p, const hd_schedule *
   return a_thread - (mma ? MMA_REGISTERS : OTHER_REGISTERS);
 }
 
-int32_t hd_schedule_covering_stages(const hd_problem *p, const hd_schedule *s) {
+/* That hold so many bytes of A on an SM. */
+static int32_t stages_of(const hd_problem *p, const hd_schedule *s, int32_t bytes) {
   int32_t k_blocks = s->tile_k / hd_k_block_size(p->a_elem);
   int32_t each = s->ctas_per_sm * k_blocks * (s->tile_m / HD_SLAB_ROWS) * hd_block_bytes(p->a_elem);
-  int32_t stages = (STREAM_BYTES + each - 1) / each;
+  int32_t stages = (bytes + each - 1) / each;
   return stages < 2 ? 2 : stages > HD_USUAL_STAGES ? HD_USUAL_STAGES : stages;
+}
+
+int32_t hd_schedule_covering_stages(const hd_problem *p, const hd_schedule *s) {
+  return stages_of(p, s, STREAM_BYTES);
 }
 
 int32_t hd_schedule_wanted_stages(const hd_problem *p, const hd_schedule *s) {
@@ -202,8 +210,10 @@ int32_t hd_schedule_wanted_stages(const hd_problem *p, const hd_schedule *s) {
     return 8;
   if (hd_schedule_is_tensor(s))
     return 12;
-  bool ahead = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY);
-  return ahead ? HD_USUAL_STAGES : hd_schedule_covering_stages(p, s);
+  if (!hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY))
+    return hd_schedule_covering_stages(p, s);
+  int32_t ahead = stages_of(p, s, AHEAD_BYTES);
+  return ahead < AHEAD_STAGES ? AHEAD_STAGES : ahead;
 }
 
 int32_t hd_schedule_fitting_stages(const hd_problem *p, const hd_schedule *s) {

@@ -74,7 +74,7 @@ hd_reduce_slots hd_schedule_reduce_slots(const hd_problem *problem, const hd_sch
 int32_t hd_schedule_shared_claim(const hd_problem *problem, const hd_schedule *schedule);
 /* Stages that just cover the memory's latency where A's stream binds. */
 int32_t hd_schedule_covering_stages(const hd_problem *problem, const hd_schedule *schedule);
-/* Stages worth having: those, or all that there are where A is read ahead of the kernel's turn. */
+/* Stages worth having: those, or what is worth reading of A ahead of the kernel's turn. */
 int32_t hd_schedule_wanted_stages(const hd_problem *problem, const hd_schedule *schedule);
 /* CTAs may be launched in clusters that share nothing: each takes tiles until there are none. */
 static inline bool hd_schedule_may_cluster_launch(const hd_schedule *s) {
