@@ -148,7 +148,7 @@ static double weight_of(const chooser *c, const sample *x) {
  * the power that a launch draws decides: another cluster size counts as 6 % more, at any size. What
  * is lost beyond 3 % counts most: it is the worst size that is noticed. */
 static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
-  enum { STEEP = 4, STEEPER = 12 };
+  enum { STEEP = 4, STEEPER = 10 };
   const double other_cluster = 0.06, bound = 1.5 * TOLERANCE;
   const sample *x = &c->sample[j];
   if (candidate == x->wish)
@@ -156,8 +156,9 @@ static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
   double off = c->seconds[candidate][j] / c->seconds[x->wish][j] - 1, weight = weight_of(c, x);
   double least = x->entry        ? 10 * TOLERANCE
                  : !c->estimates ? 1.5 * TOLERANCE
-                 : weight == 1 || x->weight > 0 ? 5 * TOLERANCE
-                                 : 0;
+                 : weight == 1 || x->weight > 0 ? 10 * TOLERANCE
+                 : weight > 0.5                 ? 4 * TOLERANCE
+                                                : 0;
   if (c->candidate[candidate].cluster != c->candidate[x->wish].cluster)
     off = fmax(off, 0) + other_cluster;
   double steep = off > bound ? STEEPER : off > TOLERANCE ? STEEP : 1;
