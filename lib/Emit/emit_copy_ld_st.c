@@ -8,7 +8,8 @@ enum {
   MOST_TURNS = 4     /* chunks of one row a thread */
 };
 
-/* How a chunk of a size is read and written. In the texts $0.. are the registers. */
+/* How a chunk of a size is read and written. In the texts $0.. are the registers, %lld the store's
+ * offset. */
 static const struct width {
   int64_t vec;
   int n_regs;
@@ -16,17 +17,17 @@ static const struct width {
   const char *store, *store_constraints;
 } widths[] = {
     {1, 1, "mov.b16 $0, 0;\n\t@$2 ld.global.b8 $0, [$1];", "=&h,l,b",
-     "@$1 st.shared.b8 [$0], $2;", "r,b,h"},
+     "@$1 st.shared.b8 [$0+%lld], $2;", "r,b,h"},
     {2, 1, "mov.b16 $0, 0;\n\t@$2 ld.global.b16 $0, [$1];", "=&h,l,b",
-     "@$1 st.shared.b16 [$0], $2;", "r,b,h"},
+     "@$1 st.shared.b16 [$0+%lld], $2;", "r,b,h"},
     {4, 1, "mov.b32 $0, 0;\n\t@$2 ld.global.b32 $0, [$1];", "=&r,l,b",
-     "@$1 st.shared.b32 [$0], $2;", "r,b,r"},
+     "@$1 st.shared.b32 [$0+%lld], $2;", "r,b,r"},
     {8, 2, "mov.b32 $0, 0;\n\tmov.b32 $1, 0;\n\t@$3 ld.global.v2.b32 {$0, $1}, [$2];",
-     "=&r,=&r,l,b", "@$1 st.shared.v2.b32 [$0], {$2, $3};", "r,b,r,r"},
+     "=&r,=&r,l,b", "@$1 st.shared.v2.b32 [$0+%lld], {$2, $3};", "r,b,r,r"},
     {16, 4,
      "mov.b32 $0, 0;\n\tmov.b32 $1, 0;\n\tmov.b32 $2, 0;\n\tmov.b32 $3, 0;\n\t"
      "@$5 ld.global.v4.b32 {$0, $1, $2, $3}, [$4];",
-     "=&r,=&r,=&r,=&r,l,b", "@$1 st.shared.v4.b32 [$0], {$2, $3, $4, $5};", "r,b,r,r,r,r"},
+     "=&r,=&r,=&r,=&r,l,b", "@$1 st.shared.v4.b32 [$0+%lld], {$2, $3, $4, $5};", "r,b,r,r,r,r"},
 };
 
 static const struct width *find_width(int64_t vec) {
@@ -54,7 +55,8 @@ static void store_chunk(hd_emitter *e, const struct width *w, const hd_chunk *ch
   LLVMValueRef args[6] = {chunk->dst, chunk->mine ? chunk->mine : LLVMConstInt(e->i1, 1, false)};
   for (int i = 0; i < w->n_regs; i++)
     args[2 + i] = v[i];
-  hd_emit_asm(e, e->none, w->store, w->store_constraints, args, 2 + w->n_regs, HD_ASM_MEMORY);
+  const char *text = hd_arena_printf(&e->arena, w->store, (long long)chunk->offset);
+  hd_emit_asm(e, e->none, text, w->store_constraints, args, 2 + w->n_regs, HD_ASM_MEMORY);
 }
 
 /* The end of a row that is no whole chunk: element by element, over the zeros stored before. */
@@ -64,7 +66,7 @@ static void copy_elements(hd_emitter *e, const hd_chunk *chunk, int64_t vec, int
     char text[160];
     snprintf(text, sizeof text,
              "{ .reg .b%d t; @$2 ld.global.%s t, [$0+%d];\n\t@$2 st.shared.%s [$1+%d], t; }",
-             elem == 4 ? 32 : 16, bits, (int)at, bits, (int)at);
+             elem == 4 ? 32 : 16, bits, (int)at, bits, (int)(chunk->offset + at));
     LLVMValueRef args[] = {chunk->src, chunk->dst,
                            hd_emit_lt(e, hd_emit_i32(e, at), chunk->size)};
     hd_emit_asm(e, e->none, text, "l,r,b", args, 3, HD_ASM_MEMORY);
@@ -120,8 +122,6 @@ static void copy_partial(hd_emitter *e, const hd_rows_copy *c, const hd_rows_pla
   }
   for (int64_t i = 0; i < c->n_mine; i++) {
     hd_chunk chunk = hd_emit_chunk(e, c, p, i, NULL);
-    if (i)
-      chunk.src = hd_emit_chunk(e, c, p, i, &chunk).src;
     if (chunk.mine)
       chunk.size = hd_emit_select(e, chunk.mine, chunk.size, hd_emit_i32(e, 0));
     LLVMBasicBlockRef join = hd_emit_if(e, is_partial(e, c, chunk.size), "partial_chunk");
@@ -149,8 +149,11 @@ static void copy_batch(hd_emitter *e, const struct width *w, hd_chunk *chunk, in
 static LLVMValueRef copy_chunks(hd_emitter *e, const struct width *w, const hd_rows_copy *c,
                                 const hd_rows_place *p, int64_t first, int64_t n,
                                 hd_chunk *chunk) {
-  for (int64_t i = first; i < first + n; i++)
-    chunk[i] = hd_emit_chunk(e, c, p, i, i ? &chunk[i - 1] : NULL);
+  for (int64_t i = first; i < first + n; i++) {
+    bool chained = i && c->order == HD_CHUNKS_DOWN;
+    LLVMValueRef src = chained ? hd_emit_global_at(e, chunk[i - 1].src, p->step) : NULL;
+    chunk[i] = hd_emit_chunk(e, c, p, i, src);
+  }
   copy_batch(e, w, chunk + first, n);
   return chunk[first + n - 1].src;
 }
@@ -202,9 +205,9 @@ static void copy_row_groups(hd_emitter *e, const struct width *w, const hd_rows_
     LLVMValueRef swizzled = hd_emit_xor(e, dst, hd_emit_i32(e, r << 4 & rows->mask));
     for (int64_t t = 0; t < turns; t++)
       chunk[t] = (hd_chunk){.src = hd_emit_global_at(e, row, hd_emit_i64(e, t * across)),
-                            .dst = hd_emit_addi(e, swizzled,
-                                                r * rows->panel + t * (across / rows->panel) *
-                                                                      rows->rows * rows->panel),
+                            .dst = swizzled,
+                            .offset = r * rows->panel +
+                                      t * (across / rows->panel) * rows->rows * rows->panel,
                             .size = hd_emit_select(e, hd_emit_lt(e, hd_emit_i32(e, r), left),
                                                    size[t], hd_emit_i32(e, 0))};
     copy_batch(e, w, chunk, turns);

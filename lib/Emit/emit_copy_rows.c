@@ -192,24 +192,16 @@ LLVMValueRef hd_emit_chunk_bytes(hd_emitter *e, const hd_rows_copy *c, LLVMValue
   return hd_emit_select(e, is_cut, cut, hd_emit_i32(e, c->vec));
 }
 
-static LLVMValueRef destination(hd_emitter *e, const hd_rows_copy *c, const hd_rows_place *p,
-                                int64_t i) {
-  if (!c->period)
-    return hd_emit_add(e, p->slot, byte_of(e, c, row_of(e, c, i), col_of(e, c, i)));
-  LLVMValueRef first = hd_emit_add(e, p->slot, c->base[i % c->period]);
-  return hd_emit_addi(e, first, i / c->period * c->stride);
-}
-
 hd_chunk hd_emit_chunk(hd_emitter *e, const hd_rows_copy *c, const hd_rows_place *p, int64_t i,
-                       const hd_chunk *before) {
+                       LLVMValueRef src) {
   bool down = c->order == HD_CHUNKS_DOWN;
   LLVMValueRef row = down ? hd_emit_i32(e, i * c->row_step) : row_of(e, c, i);
-  LLVMValueRef size = hd_emit_chunk_bytes(e, c, p->bytes, col_of(e, c, i));
+  LLVMValueRef col = col_of(e, c, i), size = hd_emit_chunk_bytes(e, c, p->bytes, col);
+  LLVMValueRef byte = c->period ? c->base[i % c->period] : byte_of(e, c, row, col);
   return (hd_chunk){
-      .src = !before ? p->source
-             : down  ? hd_emit_global_at(e, before->src, p->step)
-                     : source_of(e, c, row_of(e, c, i), col_of(e, c, i)),
-      .dst = destination(e, c, p, i),
+      .src = !i ? p->source : down ? src : source_of(e, c, row, col),
+      .dst = hd_emit_add(e, p->slot, byte),
+      .offset = c->period ? i / c->period * c->stride : 0,
       .size = hd_emit_select(e, hd_emit_lt(e, row, p->rows), size, hd_emit_i32(e, 0)),
       .mine = i == c->n_mine - 1 ? c->last_is_mine : NULL};
 }
@@ -217,16 +209,22 @@ hd_chunk hd_emit_chunk(hd_emitter *e, const hd_rows_copy *c, const hd_rows_place
 /* ---- cp.async ---- */
 
 /* 16 bytes bypass L1 (.cg), as only that size may. What does not exist arrives as zeros:
- * src-size. */
-static void copy_async(hd_emitter *e, const hd_chunk *chunk, int64_t vec) {
-  const char *name = vec == 16  ? "llvm.nvvm.cp.async.cg.shared.global.16.s"
-                     : vec == 8 ? "llvm.nvvm.cp.async.ca.shared.global.8.s"
-                                : "llvm.nvvm.cp.async.ca.shared.global.4.s";
-  LLVMValueRef args[] = {hd_emit_shared_ptr(e, chunk->dst, HD_AS_SHARED), chunk->src, chunk->size};
+ * src-size. Gives src + step (NULL: nothing), which the asm adds: LLVM's strength reduction takes
+ * time in the square of such a chain. */
+static LLVMValueRef copy_async(hd_emitter *e, const hd_chunk *chunk, int64_t vec,
+                               LLVMValueRef step) {
+  int at = step ? 1 : 0; /* of the operands */
+  const char *text = hd_arena_printf(
+      &e->arena, "cp.async.%s.shared.global [$%d+%lld], [$%d], %lld, $%d;%s",
+      vec == 16 ? "cg" : "ca", at, (long long)chunk->offset, at + 1, (long long)vec, at + 2,
+      step ? "\n\tadd.s64 $0, $2, $4;" : "");
+  LLVMValueRef args[] = {chunk->dst, chunk->src, chunk->size, step};
   LLVMBasicBlockRef join = chunk->mine ? hd_emit_if(e, chunk->mine, "last_chunk") : NULL;
-  hd_emit_intrinsic(e, name, args, 3);
+  LLVMValueRef next = hd_emit_asm(e, step ? e->global_ptr : e->none, text,
+                                  step ? "=l,r,l,r,l" : "r,l,r", args, 3 + at, HD_ASM_MEMORY);
   if (join)
     hd_emit_endif(e, join);
+  return next;
 }
 
 /* LLVM, which sees that addresses of chunks differ by constants from turn to turn, may keep one for
@@ -278,12 +276,13 @@ heddle_status hd_emit_op_copy_cp_async(hd_emitter *e, const hd_op *op) {
   hd_rows_place place = hd_emit_place_rows(e, &copy);
   if (copy.n_mine > MOST_POINTERS)
     place.source = hide(e, place.source);
-  hd_chunk chunk = {0};
+  LLVMValueRef src = NULL;
+  bool chained = copy.order == HD_CHUNKS_DOWN && !index.at;
   for (int64_t i = 0; i < copy.n_mine; i++) {
-    chunk = hd_emit_chunk(e, &copy, &place, i, i ? &chunk : NULL);
+    hd_chunk chunk = hd_emit_chunk(e, &copy, &place, i, src);
     if (index.at)
       take_row(e, &copy, i, &index, &chunk);
-    copy_async(e, &chunk, copy.vec);
+    src = copy_async(e, &chunk, copy.vec, chained && i < copy.n_mine - 1 ? place.step : NULL);
   }
   return HEDDLE_OK;
 }

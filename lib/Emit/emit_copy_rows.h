@@ -41,6 +41,7 @@ typedef struct hd_rows_place {
 /* One chunk at its turn. */
 typedef struct hd_chunk {
   LLVMValueRef src, dst; /* global pointer; shared address (i32) */
+  int64_t offset;        /* bytes behind dst: an immediate of the instruction that writes it */
   LLVMValueRef size;     /* bytes that exist, 0 to vec (i32) */
   LLVMValueRef mine;     /* i1, or NULL: always */
 } hd_chunk;
@@ -53,9 +54,9 @@ void hd_emit_load_vec(hd_emitter *e, int64_t vec, LLVMValueRef from, LLVMValueRe
 /* Checks the op and computes what depends on the thread alone. */
 heddle_status hd_emit_plan_rows(hd_emitter *e, const hd_op *op, hd_rows_copy *copy);
 hd_rows_place hd_emit_place_rows(hd_emitter *e, const hd_rows_copy *copy);
-/* Chunk i; `before` is chunk i - 1 (NULL for the first). */
+/* Chunk i. DOWN: past the first, it lies at `src`. */
 hd_chunk hd_emit_chunk(hd_emitter *e, const hd_rows_copy *copy, const hd_rows_place *place,
-                       int64_t i, const hd_chunk *before);
+                       int64_t i, LLVMValueRef src);
 /* Bytes of a chunk at byte `col` of a row, given the bytes of the row. */
 LLVMValueRef hd_emit_chunk_bytes(hd_emitter *e, const hd_rows_copy *copy, LLVMValueRef bytes,
                                  LLVMValueRef col);

@@ -90,7 +90,7 @@ static heddle_status make_machine(hd_emitter *e) {
   }
   snprintf(feature, sizeof feature, "+ptx%d", (int)e->ptx_version);
   e->machine = LLVMCreateTargetMachine(target, triple, e->target->name, feature,
-                                       LLVMCodeGenLevelDefault, LLVMRelocDefault,
+                                       LLVMCodeGenLevelLess, LLVMRelocDefault,
                                        LLVMCodeModelDefault);
   return e->machine ? HEDDLE_OK : HD_BUG(e->ctx, "no target machine for NVPTX");
 }
