@@ -191,9 +191,6 @@ bool hd_ck_scalar(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   case HD_OP_EXTEND:
     result->i = env[step->args[HD_AT_extend_x]].i;
     return true;
-  case HD_OP_ROUND_EVEN:
-    result->i = env[step->args[HD_AT_round_even_x]].i & ~INT64_C(1);
-    return true;
   case HD_OP_WARP_INDEX:
   case HD_OP_BLOCK_INDEX:
   case HD_OP_GRID_SIZE:

@@ -63,7 +63,6 @@ static const struct lowering {
     [HD_OP_CMP] = {hd_emit_op_cmp, 0},
     [HD_OP_SELECT] = {hd_emit_op_select, 0},
     [HD_OP_EXTEND] = {hd_emit_op_extend, 0},
-    [HD_OP_ROUND_EVEN] = {hd_emit_op_round_even, 0},
     [HD_OP_WARP_INDEX] = {hd_emit_op_warp_index, 0},
     [HD_OP_BLOCK_INDEX] = {hd_emit_op_register, 0},
     [HD_OP_GRID_SIZE] = {hd_emit_op_register, 0},

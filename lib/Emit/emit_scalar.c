@@ -67,12 +67,6 @@ heddle_status hd_emit_op_extend(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-heddle_status hd_emit_op_round_even(hd_emitter *e, const hd_op *op) {
-  LLVMValueRef x = hd_emit_get1(e, hd_round_even_x(op));
-  result(e, op, LLVMBuildAnd(e->b, x, hd_emit_i32(e, -2), ""));
-  return HEDDLE_OK;
-}
-
 /* Special registers. */
 heddle_status hd_emit_op_register(hd_emitter *e, const hd_op *op) {
   const char *name = op->kind == HD_OP_BLOCK_INDEX ? "llvm.nvvm.read.ptx.sreg.ctaid.x"

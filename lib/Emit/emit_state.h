@@ -189,8 +189,8 @@ heddle_status hd_emit_row_named(hd_emitter *e, const hd_op *op, const char *name
 hd_emit_fn hd_emit_op_role, hd_emit_op_for, hd_emit_op_if;
 hd_emit_fn hd_emit_op_declared, hd_emit_op_buffer;
 hd_emit_fn hd_emit_op_const, hd_emit_op_binary, hd_emit_op_cmp, hd_emit_op_select,
-    hd_emit_op_extend, hd_emit_op_round_even, hd_emit_op_register, hd_emit_op_warp_index,
-    hd_emit_op_tile_coord, hd_emit_op_cursor, hd_emit_op_cursor_next;
+    hd_emit_op_extend, hd_emit_op_register, hd_emit_op_warp_index, hd_emit_op_tile_coord,
+    hd_emit_op_cursor, hd_emit_op_cursor_next;
 hd_emit_fn hd_emit_op_group_table, hd_emit_op_group_count, hd_emit_op_group_find;
 hd_emit_fn hd_emit_op_copy_bulk, hd_emit_op_copy_tma, hd_emit_op_copy_cp_async,
     hd_emit_op_copy_ld_st;

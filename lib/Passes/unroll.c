@@ -70,10 +70,7 @@ static heddle_status unroll(heddle_context *ctx, hd_module *m, hd_op *loop) {
     return HD_BUG(ctx, "unroll: the loop carries too many values");
   hd_builder b = hd_builder_before(m, loop);
   hd_value *count = hd_arith(&b, HD_OP_SUB, hd_for_hi(loop), hd_for_lo(loop));
-  bool known = count->op && count->op->kind == HD_OP_CONST;
-  hd_value *odd = known ? hd_arith_const(&b, HD_OP_REM, count, 2)
-                        : hd_arith(&b, HD_OP_SUB, count,
-                                   hd_build_value(&b, HD_OP_ROUND_EVEN, HD_I32, 1, count));
+  hd_value *odd = hd_arith_const(&b, HD_OP_REM, count, 2);
   hd_value *even = hd_arith(&b, HD_OP_SUB, hd_for_hi(loop), odd);
   hd_op *done = build_pairs(&b, loop, even);
   if (odd->op->kind != HD_OP_CONST || hd_op_int(odd->op, HD_ATTR_VALUE, 1))
