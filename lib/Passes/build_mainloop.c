@@ -40,8 +40,6 @@ static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_records recor
   hd_op_set_int(m, kernel, HD_ATTR_CLUSTER, st->cluster * st->along_k);
   if (st->s.ctas_per_sm > 1)
     hd_op_set_int(m, kernel, HD_ATTR_MIN_CTAS, st->s.ctas_per_sm);
-  if (st->s.max_registers < 255)
-    hd_op_set_int(m, kernel, HD_ATTR_MAX_REGISTERS, st->s.max_registers);
   if (st->s.persistent)
     hd_op_set_flag(m, kernel, HD_ATTR_PERSISTENT);
   return HEDDLE_OK;

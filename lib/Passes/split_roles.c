@@ -65,7 +65,7 @@ static void set_registers(hd_module *m, hd_op *kernel, hd_op *producer, hd_op *c
   for (size_t i = 0; i < HD_COUNT(register_plans); i++) {
     const struct register_plan *plan = &register_plans[i];
     if (plan->threads != threads || plan->gathers != gathers || plan->splits != splits ||
-        hd_op_has(kernel, HD_ATTR_MIN_CTAS) || hd_op_has(kernel, HD_ATTR_MAX_REGISTERS))
+        hd_op_has(kernel, HD_ATTR_MIN_CTAS))
       continue;
     hd_op_set_int(m, kernel, HD_ATTR_MAX_REGISTERS, plan->entry);
     hd_op_set_int(m, producer, HD_ATTR_REGISTERS, plan->producer);
@@ -151,7 +151,7 @@ static void split_tensor(hd_module *m, hd_op *kernel, hd_op *consumer) {
   if (hd_tensor_ctas(kernel) > 1)
     leave_to_first(m, mma);
   hd_op_set_int(m, kernel, HD_ATTR_THREADS, 32 * at);
-  if (!hd_op_has(kernel, HD_ATTR_MIN_CTAS) && !hd_op_has(kernel, HD_ATTR_MAX_REGISTERS))
+  if (!hd_op_has(kernel, HD_ATTR_MIN_CTAS))
     hd_op_set_int(m, kernel, HD_ATTR_MAX_REGISTERS, gathers ? GATHER_REGISTERS : TMA_REGISTERS);
 }
 

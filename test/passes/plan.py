@@ -12,7 +12,7 @@ OTHER = {
     "tile": ["[64, 64, 64]", "[256, 128, 64]", "[128, 32, 128]"], "group": ["1", "3"], "k_order": ["forward", "zigzag"],
     "split_k": ["1", "2", "4"], "reduce": ["workspace", "cluster", "ring"], "cluster": ["1", "2"],
     "multicast_operand": ["a", "b"], "cluster_launch": ["1", "4"], "ctas_per_sm": ["1", "2"], "order": ["none", "col_major", "row_major"],
-    "max_registers": ["128", "200"], "warps": ["[4, 1]", "[8, 1]", "[2, 2]"], "fragments": ["[0, 0, 1, 8]", "[4, 2, 1, 4]"], "stages": ["2", "3"],
+    "warps": ["[4, 1]", "[8, 1]", "[2, 2]"], "fragments": ["[0, 0, 1, 8]", "[4, 2, 1, 4]"], "stages": ["2", "3"],
     "in_flight": ["0", "1"], "a_path": ["desc", "reg"], "b_path": ["tma", "gather", "cp_async", "ld_st", "auto"],
     "b_align": ["1", "2", "4", "8", "16"], "b_box": ["8", "16", "24"], "swizzle": ["0", "32", "64"],
     "path": ["direct", "quad", "permuted", "staged"], "acc": ["f32", "f16", "s32"], "type": ["f32", "bf16", "s32"],
