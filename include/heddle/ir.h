@@ -115,11 +115,10 @@ HEDDLE_API void heddle_problem_set_block_rows(heddle_problem *problem, int32_t r
 HEDDLE_API void heddle_problem_set_kind(heddle_problem *problem, const char *kind);
 /* alpha, beta as arguments of the kernel; otherwise the constant 1. */
 HEDDLE_API void heddle_problem_set_scalars(heddle_problem *problem, bool alpha, bool beta);
-/* "none" (the default), "relu", "relu2" (its square), "gelu", "gelu_tanh", "silu". Of pairs:
- * "swiglu" (silu(gate) * up), "geglu" (gelu, by erf), "geglu_tanh", "reglu" (relu): A's rows, a
- * multiple of 16, are m/2 of gate and m/2 of up, interleaved by heddle_sparse_pair_rows
- * (heddle/sparse.h) before they are packed; a bias and scales of m are in the order before. D has
- * m/2 rows; there is no C. */
+/* "none" (the default), "relu", "gelu", "gelu_tanh", "silu". Of pairs: "swiglu" (silu(gate) * up),
+ * "geglu" (gelu, by erf), "geglu_tanh", "reglu" (relu): A's rows, a multiple of 16, are m/2 of gate
+ * and m/2 of up, interleaved by heddle_sparse_pair_rows (heddle/sparse.h) before they are packed; a
+ * bias and scales of m are in the order before. D has m/2 rows; there is no C. */
 HEDDLE_API void heddle_problem_set_act(heddle_problem *problem, const char *act);
 /* The user's function `float NAME(float acc, i32 row, i32 col, ptr user)` instead. */
 HEDDLE_API void heddle_problem_set_user(heddle_problem *problem, const char *function);

@@ -61,8 +61,6 @@ static LLVMValueRef relu(hd_emitter *e, LLVMValueRef x) {
   return two(e, "llvm.maximum", x, real(e, 0));
 }
 
-static LLVMValueRef relu2(hd_emitter *e, LLVMValueRef x) { return fmul(e, relu(e, x), relu(e, x)); }
-
 static LLVMValueRef silu(hd_emitter *e, LLVMValueRef x) { return times_sigmoid(e, x, x); }
 
 /* (1 + tanh u) / 2 = 1 / (1 + exp(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3) */

@@ -24,8 +24,6 @@ double hd_act_apply(hd_act act, double x) {
     return x;
   case HD_ACT_RELU:
     return x > 0 || isnan(x) ? x : 0.0;
-  case HD_ACT_RELU2:
-    return x > 0 || isnan(x) ? x * x : 0.0;
   case HD_ACT_GELU:
     return 0.5 * x * erfc(-x * 0.70710678118654752440);
   case HD_ACT_GELU_TANH:
@@ -45,8 +43,6 @@ static double relative_error(hd_act act, double x) {
   case HD_ACT_NONE:
   case HD_ACT_RELU:
     return 0;
-  case HD_ACT_RELU2:
-    return half_unit;
   case HD_ACT_GELU:
     return 24 * half_unit;
   case HD_ACT_GELU_TANH:
