@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "heddle/context.h"
 #include "heddle/ir.h"
@@ -31,6 +32,8 @@ typedef struct heddle_compile_options {
                               your own: as of the default, where it spills the next best is taken */
   const heddle_tuned *tuned; /* the choices that a next best is looked up in first; NULL: it is
                                 the model's */
+  int32_t n_threads; /* that check and emit kernels (variants, buckets) at once; 0: the caller's
+                        alone. What comes out does not depend on it */
 } heddle_compile_options;
 
 typedef struct heddle_compiled heddle_compiled;

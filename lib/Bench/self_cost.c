@@ -33,21 +33,23 @@ static void note_pass(void *user, const hd_pass *pass, const hd_module *module, 
 }
 
 static heddle_status compile_once(heddle_context *ctx, const char *text, const char *schedule,
-                                  hd_compile_cost *cost) {
+                                  int32_t n_threads, hd_compile_cost *cost) {
   hd_module *module = NULL;
-  hd_pass_context pass = {.ctx = ctx, .schedule_text = schedule};
+  hd_pass_context pass = {.ctx = ctx, .schedule_text = schedule, .n_threads = n_threads};
+  hd_emit_options emit = {.n_threads = n_threads};
   hd_emit_result emitted = {0};
-  double start = hd_clock_thread_seconds();
+  double begin = hd_clock_seconds(), start = hd_clock_thread_seconds();
   pass_clock clock = {.last = start};
   HD_TRY(hd_parse(ctx, "cost", text, strlen(text), &module));
   hd_pipeline_options options = {.after = note_pass, .user = &clock};
   heddle_status status = hd_run_pipeline(&pass, module, &options);
   double middle = hd_clock_thread_seconds();
   if (status == HEDDLE_OK)
-    status = hd_emit_ptx(ctx, module, NULL, &emitted);
+    status = hd_emit_ptx(ctx, module, &emit, &emitted);
   *cost = (hd_compile_cost){.passes = middle - start - clock.check,
                             .check = clock.check,
                             .emit = hd_clock_thread_seconds() - middle,
+                            .clock = hd_clock_seconds() - begin,
                             .ptx_bytes = emitted.n_bytes};
   hd_emit_result_free(&emitted);
   hd_module_free(module);
@@ -55,13 +57,14 @@ static heddle_status compile_once(heddle_context *ctx, const char *text, const c
 }
 
 heddle_status hd_cost_compile(heddle_context *ctx, const char *text, const char *schedule,
-                              int32_t n_rounds, hd_compile_cost *cost) {
-  hd_compile_cost best = {INFINITY, INFINITY, INFINITY, 0};
+                              int32_t n_threads, int32_t n_rounds, hd_compile_cost *cost) {
+  hd_compile_cost best = {INFINITY, INFINITY, INFINITY, INFINITY, 0};
   for (int32_t i = 0; i < n_rounds; i++) {
     hd_compile_cost now;
-    HD_TRY(compile_once(ctx, text, schedule, &now));
+    HD_TRY(compile_once(ctx, text, schedule, n_threads, &now));
     best = (hd_compile_cost){least(best.passes, now.passes), least(best.check, now.check),
-                             least(best.emit, now.emit), now.ptx_bytes};
+                             least(best.emit, now.emit), least(best.clock, now.clock),
+                             now.ptx_bytes};
   }
   *cost = best;
   return HEDDLE_OK;

@@ -7,13 +7,15 @@
 #include "Choice/tuned.h"
 #include "heddle/compile.h"
 
-/* Seconds of one processor from a problem's text to PTX. */
+/* Seconds from a problem's text to PTX: of the calling thread its parts, and by the clock all of
+ * it. n_threads check and emit kernels at once: with 1 the parts are the whole. */
 typedef struct hd_compile_cost {
   double passes, check, emit; /* passes: with parsing and verifying */
+  double clock;
   size_t ptx_bytes;
 } hd_compile_cost;
 heddle_status hd_cost_compile(heddle_context *ctx, const char *text, const char *schedule,
-                              int32_t n_rounds, hd_compile_cost *cost);
+                              int32_t n_threads, int32_t n_rounds, hd_compile_cost *cost);
 
 /* Seconds from a text to a launchable kernel that is in the cache on disk: `lookup` until the bytes
  * are there, `load` until the driver has them (0 without a device). `cache` is an empty folder;

@@ -1,16 +1,19 @@
 #include "Check/check.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "Check/check_instances.h"
 #include "Support/memory.h"
+#include "Support/parallel.h"
 
 enum { MAX_STEPS = 40000000 };
 
-static void check_kernel(const hd_op *op, const hd_check_options *options, uint64_t *steps_left,
+static void check_kernel(const hd_op *op, const hd_check_options *options,
                          hd_check_report *report) {
-  hd_ck_kernel k = {.options = options, .report = report, .steps_left = *steps_left,
+  hd_ck_kernel k = {.options = options, .report = report,
+                    .steps_left = options->max_steps ? options->max_steps : MAX_STEPS,
                     .shortages = hd_memory_shortages()};
   report->n_kernels++;
   hd_ck_program_build(&k.program, op);
@@ -24,9 +27,66 @@ static void check_kernel(const hd_op *op, const hd_check_options *options, uint6
   }
   if (report->n_findings == 0)
     hd_ck_run_instances(&k);
-  *steps_left = k.steps_left;
   hd_free(k.accesses);
   hd_ck_program_free(&k.program);
+}
+
+/* ---- kernels ---- */
+
+typedef struct checks {
+  const hd_check_options *options;
+  struct checked {
+    const hd_op *kernel;
+    hd_check_report report;
+  } *of;
+  atomic_bool found; /* kernels that have not begun yet need not */
+} checks;
+
+static void check_one(void *user, int32_t i) {
+  checks *all = user;
+  hd_check_report *report = &all->of[i].report;
+  if (!all->found)
+    check_kernel(all->of[i].kernel, all->options, report);
+  if (report->n_findings)
+    all->found = true;
+}
+
+/* Findings are the first kernel's that has any: kernels begin in the order of the module. */
+static void add_report(hd_check_report *sum, hd_check_report *one) {
+  sum->n_kernels += one->n_kernels;
+  sum->n_instances += one->n_instances;
+  sum->n_steps += one->n_steps;
+  sum->n_accesses += one->n_accesses;
+  sum->n_pairs += one->n_pairs;
+  sum->n_assumed_r3 += one->n_assumed_r3;
+  if (one->n_findings) {
+    sum->findings = one->findings;
+    sum->n_findings = one->n_findings;
+    sum->n_undecided = one->n_undecided;
+    hd_arena_free(&sum->arena);
+    sum->arena = one->arena;
+    one->arena = (hd_arena){0};
+  }
+}
+
+static void check_kernels(const hd_module *module, const hd_check_options *options,
+                          hd_check_report *report) {
+  hd_arena arena = {0};
+  checks all = {.options = options};
+  int32_t n = 0;
+  HD_FOR_OPS(op, module->body)
+    n++;
+  all.of = HD_NEW_ARRAY(&arena, struct checked, n);
+  n = 0;
+  HD_FOR_OPS(op, module->body)
+    all.of[n++].kernel = op;
+  hd_parallel(options->n_threads, n, check_one, &all);
+  for (int32_t i = 0; i < n; i++) {
+    if (!report->n_findings)
+      add_report(report, &all.of[i].report);
+    hd_check_report_free(&all.of[i].report);
+  }
+  hd_arena_free(&arena);
 }
 
 static void say(heddle_context *ctx, const hd_module *module, const hd_check_finding *f) {
@@ -50,14 +110,12 @@ heddle_status hd_check(heddle_context *ctx, const hd_module *module,
                        const hd_check_options *options, hd_check_report *report) {
   hd_check_options none = {0};
   options = options ? options : &none;
-  uint64_t steps_left = options->max_steps ? options->max_steps : MAX_STEPS;
   uint64_t before = hd_memory_shortages();
   if (!is_checkable(module))
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = module->file}, "check.level",
                     "got a module without its sync; legal: level=role sync=placed");
   HD_TRY(hd_verify(ctx, module, NULL));
-  for (const hd_op *op = module->body->first; op && !report->n_findings; op = op->next)
-    check_kernel(op, options, &steps_left, report);
+  check_kernels(module, options, report);
   for (int32_t i = 0; i < report->n_findings && !options->quiet; i++)
     say(ctx, module, &report->findings[i]);
   HD_TRY(hd_memory_status(ctx, before, HEDDLE_OK));

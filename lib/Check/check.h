@@ -32,8 +32,9 @@ typedef struct hd_check_finding {
 /* Zero-initialise. Sizes in elements: 0 = as the kernel says; what the kernel leaves to the
  * launch is covered by instances of the checker's choice. */
 typedef struct hd_check_options {
-  uint64_t max_steps; /* warp operations in all, 0 = 40 million; beyond it: undecided */
+  uint64_t max_steps; /* warp operations a kernel, 0 = 40 million; beyond it: undecided */
   int32_t max_findings; /* a kernel; 0 = 8 */
+  int32_t n_threads;    /* that check kernels at once; 0: the caller's alone */
   bool quiet;           /* keep the context's diagnostics as they are: the report says it all */
 } hd_check_options;
 

@@ -102,6 +102,7 @@ static heddle_status build(hd_pass_context *pass, const hd_front *f,
   HD_TRY(find_plans(ctx, &f->problem, f->module, plans));
   hd_emit_options emit = {.ptx_version = f->problem.target->llvm_ptx,
                           .header = header,
+                          .n_threads = options->n_threads,
                           .user = {options->user_epilogue, options->user_epilogue_bytes,
                                    options->epilogue_worker}};
   hd_emit_result emitted = {0};
@@ -286,7 +287,8 @@ heddle_status hd_compile_attempt(heddle_context *ctx, hd_front *front,
                                  heddle_compiled **compiled) {
   hd_pass_context pass = {.ctx = ctx,
                           .target = options->target,
-                          .schedule_text = a->chosen ? NULL : options->schedule};
+                          .schedule_text = a->chosen ? NULL : options->schedule,
+                          .n_threads = options->n_threads};
   uint64_t before = hd_memory_shortages();
   heddle_compiled *c = hd_try_zalloc(ctx, sizeof *c, "a kernel");
   heddle_status status = c ? find_or_build(&pass, front, options, a, c) : HEDDLE_NO_MEMORY;

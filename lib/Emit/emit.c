@@ -1,10 +1,22 @@
 /* All kernels of a module into one PTX text. */
 #include "Emit/emit.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "Emit/emit_llvm.h"
 #include "Support/memory.h"
+#include "Support/parallel.h"
+
+/* Not that of another kernel before it. */
+static heddle_status check_name(hd_emitter *e, const hd_op *kernel) {
+  const char *name = hd_op_str(kernel, HD_ATTR_NAME);
+  for (const hd_op *op = kernel->region->first; op != kernel; op = op->next)
+    if (name && hd_op_is(op, HD_ATTR_NAME, name))
+      return hd_error(e->ctx, HEDDLE_INVALID, kernel->loc, "kernel.name",
+                      "two kernels are named %s; legal: a name each", name);
+  return HEDDLE_OK;
+}
 
 /* The target that all kernels name. */
 static heddle_status find_target(hd_emitter *e, const hd_module *module) {
@@ -18,6 +30,7 @@ static heddle_status find_target(hd_emitter *e, const hd_module *module) {
       return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.target",
                       "kernels for %s and %s in one module; legal: one target", name, mine);
     name = mine;
+    HD_TRY(check_name(e, op));
   }
   if (!name)
     return hd_error(e->ctx, HEDDLE_INVALID, HD_NOWHERE, "emit.module",
@@ -28,15 +41,66 @@ static heddle_status find_target(hd_emitter *e, const hd_module *module) {
   return HEDDLE_OK;
 }
 
-static heddle_status emit_kernels(hd_emitter *e, const hd_module *module) {
-  HD_FOR_OPS(op, module->body) {
-    uint64_t before = hd_memory_shortages();
-    HD_TRY(hd_memory_status(e->ctx, before, hd_emit_one_kernel(e, op)));
-    if (e->failed)
-      return HEDDLE_INTERNAL;
-  }
-  return HEDDLE_OK;
+/* ---- kernels ---- */
+
+/* Each has a module and a context of LLVM of its own: they may be emitted at once, and no text
+ * depends on another. */
+typedef struct emission {
+  const hd_op *kernel;
+  heddle_context *said;
+  heddle_status status;
+  char *ptx;
+  size_t n_bytes;
+} emission;
+
+typedef struct emissions {
+  const hd_emitter *common;
+  emission *of;
+  atomic_bool failed; /* those that have not begun yet need not */
+} emissions;
+
+static heddle_status emit_kernel(hd_emitter *e, emission *x) {
+  HD_TRY(hd_emit_open(e));
+  heddle_status status = hd_emit_one_kernel(e, x->kernel);
+  if (status == HEDDLE_OK)
+    status = e->failed ? HEDDLE_INTERNAL : hd_emit_codegen(e, &x->ptx, &x->n_bytes);
+  hd_emit_close(e);
+  hd_facts_free(&e->values);
+  hd_arena_free(&e->arena);
+  return status;
 }
+
+static void emit_one(void *user, int32_t i) {
+  emissions *all = user;
+  emission *x = &all->of[i];
+  const hd_emitter *common = all->common;
+  hd_emitter e = {.options = common->options, .users = common->users, .target = common->target,
+                  .ptx_version = common->ptx_version};
+  uint64_t before = hd_memory_shortages();
+  if (all->failed)
+    return;
+  e.ctx = x->said = heddle_context_create();
+  x->status = hd_memory_status(e.ctx, before, emit_kernel(&e, x));
+  if (x->status != HEDDLE_OK)
+    all->failed = true;
+}
+
+/* The first that failed, in the order of the module: kernels begin in that order. */
+static heddle_status emit_kernels(const hd_emitter *e, emission *of, int32_t n) {
+  emissions all = {.common = e, .of = of};
+  heddle_status status = HEDDLE_OK;
+  hd_parallel(e->options->n_threads, n, emit_one, &all);
+  for (int32_t i = 0; i < n; i++) {
+    if (status == HEDDLE_OK) {
+      hd_say_again(e->ctx, of[i].said);
+      status = of[i].status;
+    }
+    heddle_context_free(of[i].said);
+  }
+  return status;
+}
+
+/* ---- the text ---- */
 
 static void describe(hd_emitter *e, const hd_op *op, hd_emit_result *result) {
   hd_emit_kernel *k = &result->kernel[result->n_kernels++];
@@ -49,46 +113,61 @@ static void describe(hd_emitter *e, const hd_op *op, hd_emit_result *result) {
     k->shared_bytes = (int32_t)layout.n_bytes;
 }
 
-/* The caller's text as comment lines, then the PTX. */
-static void assemble_text(const char *header, char *ptx, size_t n, hd_emit_result *result) {
-  hd_strbuf text = {0};
+/* The caller's text as comment lines. */
+static void add_header(hd_strbuf *text, const char *header) {
   while (header && *header) {
     size_t line = strcspn(header, "\n");
-    hd_strbuf_add(&text, line ? "// " : "//");
-    hd_strbuf_addn(&text, header, line);
-    hd_strbuf_add(&text, "\n");
+    hd_strbuf_add(text, line ? "// " : "//");
+    hd_strbuf_addn(text, header, line);
+    hd_strbuf_add(text, "\n");
     header += line + (header[line] != 0);
   }
-  hd_strbuf_addn(&text, ptx, n);
-  hd_free(ptx);
-  result->n_bytes = text.len;
-  result->ptx = hd_strbuf_take(&text);
+}
+
+/* Behind other kernels of the same target: its entry, and the declarations ahead of it that the
+ * text does not have yet. */
+static void add_kernel(hd_arena *arena, hd_strbuf *text, const char *ptx) {
+  const char *entry = strstr(ptx, ".visible .entry");
+  for (size_t n = 0; ptx < entry; ptx += n) {
+    n = strcspn(ptx, "\n") + 1;
+    const char *line = hd_arena_strndup(arena, ptx, n);
+    if (*line == '.' && !strstr(hd_strbuf_text(text), line))
+      hd_strbuf_add(text, line);
+  }
+  hd_strbuf_add(text, "\n");
+  hd_strbuf_add(text, entry);
 }
 
 static heddle_status emit_module(hd_emitter *e, const hd_module *module, hd_emit_result *result) {
-  HD_TRY(emit_kernels(e, module));
-  if (e->options->keep_llvm) {
-    char *text = LLVMPrintModuleToString(e->module);
-    result->llvm_ir = hd_xstrdup(text);
-    LLVMDisposeMessage(text);
-  }
-  char *ptx = NULL;
-  size_t n = 0;
-  HD_TRY(hd_emit_codegen(e, &ptx, &n));
-  assemble_text(e->options->header, ptx, n, result);
-  int32_t n_kernels = 0;
+  int32_t n = 0;
   HD_FOR_OPS(op, module->body)
-    n_kernels++;
-  result->kernel = HD_NEW_ARRAY(&result->arena, hd_emit_kernel, n_kernels);
-  HD_FOR_OPS(op, module->body)
+    n++;
+  emission *of = HD_NEW_ARRAY(&e->arena, emission, n);
+  result->kernel = HD_NEW_ARRAY(&result->arena, hd_emit_kernel, n);
+  HD_FOR_OPS(op, module->body) {
+    of[result->n_kernels].kernel = op;
     describe(e, op, result);
-  return HEDDLE_OK;
+  }
+  heddle_status status = emit_kernels(e, of, n);
+  hd_strbuf text = {0};
+  add_header(&text, e->options->header);
+  for (int32_t i = 0; i < n; i++) {
+    if (status == HEDDLE_OK && i)
+      add_kernel(&e->arena, &text, of[i].ptx);
+    else if (status == HEDDLE_OK)
+      hd_strbuf_add(&text, of[i].ptx);
+    hd_free(of[i].ptx);
+  }
+  result->n_bytes = text.len;
+  result->ptx = hd_strbuf_take(&text);
+  return status;
 }
 
 heddle_status hd_emit_ptx(heddle_context *ctx, const hd_module *module,
                           const hd_emit_options *options, hd_emit_result *result) {
   static const hd_emit_options defaults;
-  hd_emitter e = {.ctx = ctx, .options = options ? options : &defaults};
+  hd_user_functions users = {.lock = PTHREAD_MUTEX_INITIALIZER};
+  hd_emitter e = {.ctx = ctx, .options = options ? options : &defaults, .users = &users};
   hd_emit_result made = {0};
   if (module->level != HD_LEVEL_ROLE || !module->sync_placed)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "emit.level",
@@ -96,11 +175,9 @@ heddle_status hd_emit_ptx(heddle_context *ctx, const hd_module *module,
                     hd_level_name(module->level), module->sync_placed ? "placed" : "none");
   HD_TRY(find_target(&e, module));
   HD_TRY(hd_emit_pick_ptx(&e));
-  HD_TRY(hd_emit_open(&e));
   uint64_t before = hd_memory_shortages();
   heddle_status status = hd_memory_status(ctx, before, emit_module(&e, module, &made));
-  hd_emit_close(&e);
-  hd_facts_free(&e.values);
+  hd_emit_free_users(&users);
   hd_arena_free(&e.arena);
   if (status == HEDDLE_OK)
     *result = made;
@@ -113,7 +190,6 @@ void hd_emit_result_free(hd_emit_result *result) {
   if (!result)
     return;
   hd_free(result->ptx);
-  hd_free(result->llvm_ir);
   hd_arena_free(&result->arena);
   *result = (hd_emit_result){0};
 }

@@ -13,7 +13,7 @@ typedef struct hd_emit_options {
   int32_t ptx_version;       /* 86; 0: what the target's spec row says */
   const char *header;        /* text of the comment above the PTX; lines are split at \n */
   hd_user_source user;       /* LLVM IR that defines the user's epilogue */
-  bool keep_llvm;            /* also give the LLVM IR before codegen */
+  int32_t n_threads;         /* that emit kernels at once; 0: the caller's alone */
 } hd_emit_options;
 
 /* One entry point of the PTX. */
@@ -30,16 +30,15 @@ typedef struct hd_emit_kernel {
 typedef struct hd_emit_result {
   char *ptx; /* owned, NUL-terminated */
   size_t n_bytes;
-  char *llvm_ir; /* owned; NULL unless keep_llvm */
   int32_t n_kernels;
   hd_emit_kernel *kernel; /* in the order of the module */
   hd_arena arena;         /* holds the kernels; param points into the module */
 } hd_emit_result;
 
 /* Lowers all kernels of a module (one target) into one PTX text. Same module and options, same
- * bytes. HEDDLE_INVALID or HEDDLE_UNSUPPORTED for what the kernel or the user's function asks and
- * cannot have; HEDDLE_INTERNAL when LLVM refuses what we made. Thread-safe: a context of LLVM a
- * call. *result is owned: hd_emit_result_free. */
+ * bytes, whatever n_threads is. HEDDLE_INVALID or HEDDLE_UNSUPPORTED for what the kernel or the
+ * user's function asks and cannot have; HEDDLE_INTERNAL when LLVM refuses what we made.
+ * Thread-safe: a context of LLVM a kernel. *result is owned: hd_emit_result_free. */
 heddle_status hd_emit_ptx(heddle_context *ctx, const hd_module *module,
                           const hd_emit_options *options, hd_emit_result *result);
 void hd_emit_result_free(hd_emit_result *result); /* accepts NULL */

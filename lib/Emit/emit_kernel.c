@@ -193,9 +193,6 @@ static heddle_status check_name(hd_emitter *e, const char *name) {
     return hd_error(e->ctx, HEDDLE_INVALID, e->kernel->loc, "kernel.name",
                     "\"%s\" cannot name an entry; legal: a C identifier of at most 200 characters",
                     name ? name : "");
-  if (LLVMGetNamedFunction(e->module, name))
-    return hd_error(e->ctx, HEDDLE_INVALID, e->kernel->loc, "kernel.name",
-                    "two kernels are named %s; legal: a name each", name);
   return HEDDLE_OK;
 }
 

@@ -24,5 +24,7 @@ heddle_status hd_emit_codegen(hd_emitter *e, char **ptx, size_t *n_bytes);
  * float (acc, acc, i32, i32, ptr). */
 heddle_status hd_emit_find_user(hd_emitter *e, const hd_op *op, const char *name, LLVMTypeRef acc,
                                 bool pair, LLVMValueRef *function);
+/* What kernels have read of them. */
+void hd_emit_free_users(hd_user_functions *users);
 
 #endif

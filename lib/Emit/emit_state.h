@@ -2,6 +2,8 @@
 #ifndef HD_EMIT_STATE_H
 #define HD_EMIT_STATE_H
 
+#include <pthread.h>
+
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
@@ -35,9 +37,23 @@ typedef struct hd_emit_role {
   bool one_thread; /* only the elected thread runs the region */
 } hd_emit_role;
 
+/* A user's function as the first kernel that needs it has read it: it may take a process. */
+typedef struct hd_user_read_once {
+  char *name; /* owned */
+  hd_user_function *function;
+  struct hd_user_read_once *next;
+} hd_user_read_once;
+
+/* Those of the kernels of a module. */
+typedef struct hd_user_functions {
+  pthread_mutex_t lock;
+  hd_user_read_once *first; /* owned */
+} hd_user_functions;
+
 typedef struct hd_emitter {
   heddle_context *ctx;
   const hd_emit_options *options;
+  hd_user_functions *users; /* shared with the emitters of other kernels */
   const hd_target *target;
   int32_t ptx_version;
   hd_arena arena;

@@ -192,13 +192,12 @@ static void build_body(building *u, LLVMValueRef function) {
   }
 }
 
-static void build_tables(building *u) {
+static void build_tables(building *u, const char *function) {
   for (int32_t i = 0; i < u->f->n_tables; i++) {
     const hd_user_table *t = &u->f->table[i];
     LLVMValueRef bytes = LLVMConstStringInContext2(
         u->e->llvm, (const char *)u->f->table_bytes + t->first_byte, (size_t)t->n_bytes, true);
-    char name[32];
-    snprintf(name, sizeof name, USER_PREFIX "table%d", (int)i);
+    const char *name = hd_arena_printf(&u->e->arena, "%s_table%d", function, (int)i);
     u->table[i] = LLVMAddGlobal(u->module, LLVMTypeOf(bytes), name);
     LLVMSetInitializer(u->table[i], bytes);
     LLVMSetGlobalConstant(u->table[i], true);
@@ -244,7 +243,7 @@ static heddle_status build(hd_emitter *e, const hd_user_function *f, const char 
     u.module = LLVMModuleCreateWithNameInContext("user", e->llvm);
     u.b = LLVMCreateBuilderInContext(e->llvm);
     hd_emit_set_target(e, u.module);
-    build_tables(&u);
+    build_tables(&u, name);
     build_body(&u, declare(&u, name));
     LLVMDisposeBuilder(u.b);
     status = verify(e, u.module);
@@ -260,12 +259,38 @@ static heddle_status build(hd_emitter *e, const hd_user_function *f, const char 
   return status;
 }
 
+/* Reads it where no other kernel has. */
+static heddle_status read_once(hd_emitter *e, const char *name, const hd_user_function **f) {
+  hd_user_read_once *read = e->users->first;
+  while (read && strcmp(read->name, name) != 0)
+    read = read->next;
+  if (!read) {
+    hd_user_function *own;
+    HD_TRY(hd_user_read(e->ctx, &e->options->user, name, &own));
+    read = hd_xzalloc(sizeof *read);
+    *read = (hd_user_read_once){hd_xstrdup(name), own, e->users->first};
+    e->users->first = read;
+  }
+  *f = read->function;
+  return HEDDLE_OK;
+}
+
 static heddle_status read_and_build(hd_emitter *e, const char *name, const char *full) {
-  hd_user_function *f = NULL;
-  HD_TRY(hd_user_read(e->ctx, &e->options->user, name, &f));
-  heddle_status status = build(e, f, full);
-  hd_free(f);
-  return status;
+  const hd_user_function *f = NULL;
+  pthread_mutex_lock(&e->users->lock);
+  heddle_status status = read_once(e, name, &f);
+  pthread_mutex_unlock(&e->users->lock);
+  return status == HEDDLE_OK ? build(e, f, full) : status;
+}
+
+void hd_emit_free_users(hd_user_functions *users) {
+  while (users->first) {
+    hd_user_read_once *next = users->first->next;
+    hd_free(users->first->name);
+    hd_free(users->first->function);
+    hd_free(users->first);
+    users->first = next;
+  }
 }
 
 heddle_status hd_emit_find_user(hd_emitter *e, const hd_op *op, const char *name, LLVMTypeRef acc,

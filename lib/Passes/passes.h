@@ -11,6 +11,7 @@ typedef struct hd_pass_context {
   const char *target;        /* overrides the kernel's; NULL: the kernel's own */
   const char *schedule_text; /* over the default schedule; NULL or "" = the default */
   const hd_device_model *device; /* whom the default is for; NULL: the target's own model */
+  int32_t n_threads;             /* that check kernels at once; 0: the caller's alone */
 } hd_pass_context;
 
 typedef heddle_status hd_pass_fn(hd_pass_context *pass, hd_module *module);

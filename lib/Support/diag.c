@@ -103,6 +103,19 @@ void hd_warning(heddle_context *ctx, hd_loc loc, const char *rule, const char *f
   va_end(args);
 }
 
+/* A format for `add`, whose text is formatted already. */
+static void add_text(heddle_context *ctx, const heddle_diagnostic *d, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  add(ctx, d->severity, (hd_loc){d->file, d->line, d->col}, d->rule, format, args);
+  va_end(args);
+}
+
+void hd_say_again(heddle_context *ctx, const heddle_context *said) {
+  for (size_t i = 0; i < heddle_context_count(said); i++)
+    add_text(ctx, &said->list[i], "%s", said->list[i].text);
+}
+
 void hd_name_file(heddle_context *ctx, size_t first, const char *file) {
   for (size_t i = first; i < heddle_context_count(ctx); i++)
     if (!ctx->list[i].file)

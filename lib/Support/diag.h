@@ -28,6 +28,9 @@ void hd_warning(heddle_context *ctx, hd_loc loc, const char *rule, const char *f
  * none). */
 void hd_name_file(heddle_context *ctx, size_t first, const char *file);
 
+/* All that was said to another context, which may be NULL. */
+void hd_say_again(heddle_context *ctx, const heddle_context *said);
+
 /* What went wrong first (borrowed as heddle_context_get has it); NULL, or `otherwise`, when ctx
  * holds no error or is NULL. */
 const heddle_diagnostic *hd_first_error(const heddle_context *ctx);

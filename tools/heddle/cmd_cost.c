@@ -46,11 +46,14 @@ static char *large_problem(void) {
 
 static heddle_status print_compile(heddle_context *ctx, const cost_args *a, const char *path,
                                    double goal) {
+  enum { THREADS = 4 };
   char schedule[256], what[64];
-  hd_compile_cost c;
+  hd_compile_cost c, threaded;
   char *text = large_problem();
   snprintf(schedule, sizeof schedule, "%s b=%s", a->schedule ? a->schedule : "", path);
-  heddle_status status = hd_cost_compile(ctx, text, schedule, (int32_t)a->rounds, &c);
+  heddle_status status = hd_cost_compile(ctx, text, schedule, 1, (int32_t)a->rounds, &c);
+  if (status == HEDDLE_OK)
+    status = hd_cost_compile(ctx, text, schedule, THREADS, (int32_t)a->rounds, &threaded);
   hd_free(text);
   HD_TRY(status);
   const struct {
@@ -62,6 +65,10 @@ static heddle_status print_compile(heddle_context *ctx, const cost_args *a, cons
     snprintf(what, sizeof what, "text to PTX, b=%s: %s", path, lines[i].name);
     print_line(what, lines[i].seconds * 1e3, "ms", lines[i].goal);
   }
+  snprintf(what, sizeof what, "the same by the clock: 1 thread, b=%s", path);
+  print_line(what, c.clock * 1e3, "ms", 0);
+  snprintf(what, sizeof what, "the same by the clock: %d threads, b=%s", THREADS, path);
+  print_line(what, threaded.clock * 1e3, "ms", 0);
   return HEDDLE_OK;
 }
 

@@ -112,6 +112,7 @@ void compile_input_free(compile_input *in) {
 
 static heddle_compile_options options_of(const compile_input *in) {
   return (heddle_compile_options){.target = in->target,
+                                  .n_threads = (int32_t)sysconf(_SC_NPROCESSORS_ONLN),
                                   .schedule = in->schedule,
                                   .user_epilogue = in->epilogue_text,
                                   .user_epilogue_bytes = in->epilogue_bytes,

@@ -1,4 +1,5 @@
-/* heddle_compile_module: what the C builder makes compiles to what its text compiles to. */
+/* heddle_compile_module: what the C builder makes compiles to what its text compiles to, by however
+ * many threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,6 +35,7 @@ static void a_module_compiles_to_what_its_text_does(void **state) {
   (void)state;
   heddle_context *ctx = heddle_context_create();
   heddle_module *module = scaled_linear(ctx);
+  heddle_compile_options threads = {.n_threads = 3};
   heddle_compiled *built = NULL, *parsed = NULL;
   char before[33], after[33], *text = NULL;
   size_t n;
@@ -42,7 +44,7 @@ static void a_module_compiles_to_what_its_text_does(void **state) {
   heddle_module_hash(module, after);
   assert_string_equal(before, after);
   assert_int_equal(heddle_module_print(module, &text, &n), HEDDLE_OK);
-  assert_int_equal(heddle_compile(ctx, NULL, text, n, NULL, &parsed), HEDDLE_OK);
+  assert_int_equal(heddle_compile(ctx, NULL, text, n, &threads, &parsed), HEDDLE_OK);
   assert_string_equal(heddle_compiled_name(built), "scaled_linear");
   assert_string_equal(heddle_compiled_ptx(built, NULL), heddle_compiled_ptx(parsed, NULL));
   assert_string_equal(heddle_compiled_manifest(built, NULL),
