@@ -106,10 +106,8 @@ static bool is_checkable(const hd_module *module) {
   return module->level == HD_LEVEL_ROLE && module->sync_placed;
 }
 
-heddle_status hd_check(heddle_context *ctx, const hd_module *module,
-                       const hd_check_options *options, hd_check_report *report) {
-  hd_check_options none = {0};
-  options = options ? options : &none;
+static heddle_status check(heddle_context *ctx, const hd_module *module,
+                           const hd_check_options *options, hd_check_report *report) {
   uint64_t before = hd_memory_shortages();
   if (!is_checkable(module))
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = module->file}, "check.level",
@@ -122,6 +120,16 @@ heddle_status hd_check(heddle_context *ctx, const hd_module *module,
   if (report->n_findings > report->n_undecided)
     return HEDDLE_MISMATCH;
   return report->n_findings ? HEDDLE_UNSUPPORTED : HEDDLE_OK;
+}
+
+heddle_status hd_check(heddle_context *ctx, const hd_module *module,
+                       const hd_check_options *options, hd_check_report *report) {
+  static const hd_check_options defaults;
+  hd_check_report own = {0};
+  heddle_status status =
+      check(ctx, module, options ? options : &defaults, report ? report : &own);
+  hd_check_report_free(&own);
+  return status;
 }
 
 void hd_check_report_free(hd_check_report *report) {

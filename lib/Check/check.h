@@ -50,7 +50,7 @@ typedef struct hd_check_report {
 /* HEDDLE_OK: every kernel is sound. HEDDLE_MISMATCH: there are findings. HEDDLE_UNSUPPORTED:
  * something could not be decided, hence is refused. HEDDLE_INVALID: not a verified role-level
  * module with its sync placed. Findings also become diagnostics of ctx, unless options->quiet.
- * options may be NULL. */
+ * options and report may be NULL. */
 heddle_status hd_check(heddle_context *ctx, const hd_module *module,
                        const hd_check_options *options, hd_check_report *report);
 void hd_check_report_free(hd_check_report *report);

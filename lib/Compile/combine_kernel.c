@@ -79,9 +79,5 @@ static void print_kernel(hd_strbuf *out, const hd_problem *p) {
 }
 
 heddle_status hd_combine_kernel_add(heddle_context *ctx, const hd_problem *p, hd_module *module) {
-  hd_strbuf text = {0};
-  print_kernel(&text, p);
-  heddle_status status = hd_serving_kernel_add(ctx, hd_strbuf_text(&text), module);
-  hd_strbuf_free(&text);
-  return status;
+  return hd_serving_kernel_add(ctx, p, print_kernel, module);
 }

@@ -66,17 +66,16 @@ static void print_kernel(hd_strbuf *out, const hd_problem *p) {
       p->gather ? ", gather_b" : "");
 }
 
-static heddle_status check(heddle_context *ctx, const hd_module *module) {
-  hd_check_report report = {0};
-  heddle_status status = hd_check(ctx, module, NULL, &report);
-  hd_check_report_free(&report);
-  return status;
-}
-
-heddle_status hd_serving_kernel_add(heddle_context *ctx, const char *text, hd_module *module) {
+heddle_status hd_serving_kernel_add(heddle_context *ctx, const hd_problem *p,
+                                    void print(hd_strbuf *out, const hd_problem *p),
+                                    hd_module *module) {
+  hd_strbuf text = {0};
   hd_module *own = NULL;
-  HD_TRY(hd_parse_made(ctx, HD_NOWHERE, text, &own));
-  heddle_status status = check(ctx, own);
+  print(&text, p);
+  heddle_status status = hd_parse_made(ctx, HD_NOWHERE, hd_strbuf_text(&text), &own);
+  hd_strbuf_free(&text);
+  HD_TRY(status);
+  status = hd_check(ctx, own, NULL, NULL);
   if (status == HEDDLE_OK) {
     hd_builder end = hd_builder_at_end(module, module->body);
     hd_value_map map = {0};
@@ -88,9 +87,5 @@ heddle_status hd_serving_kernel_add(heddle_context *ctx, const char *text, hd_mo
 }
 
 heddle_status hd_copy_kernel_add(heddle_context *ctx, const hd_problem *p, hd_module *module) {
-  hd_strbuf text = {0};
-  print_kernel(&text, p);
-  heddle_status status = hd_serving_kernel_add(ctx, hd_strbuf_text(&text), module);
-  hd_strbuf_free(&text);
-  return status;
+  return hd_serving_kernel_add(ctx, p, print_kernel, module);
 }

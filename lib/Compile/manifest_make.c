@@ -174,10 +174,11 @@ static bool takes_workspace(const hd_schedule *s) {
 }
 
 /* Counters lie where a launch of another bucket would copy B to. */
-static heddle_status refuse_both(heddle_context *ctx, const hd_problem *p) {
+heddle_status hd_refuse_copied_split(heddle_context *ctx, const hd_problem *p, const char *what) {
   return hd_error(ctx, HEDDLE_INVALID, p->kernel->loc, "schedule.copied-split",
-                  "b=copied in one bucket, and tiles that CTAs share through the workspace in "
-                  "another; legal: one of them in a kernel; nearest: b=auto");
+                  "b=copied in one %s, and tiles that CTAs share through the workspace in "
+                  "another; legal: one of them in a kernel; nearest: b=auto",
+                  what);
 }
 
 /* The buckets' kernels, each in its variants; all read the same packed A. */
@@ -205,7 +206,7 @@ static heddle_status make_variants(heddle_context *ctx, const hd_problem *p,
   else if (served)
     make_combine(p, &emitted->kernel[n_plans], arena, m);
   hd_manifest_args(p, shares || served, m);
-  return shares && copies ? refuse_both(ctx, p) : HEDDLE_OK;
+  return shares && copies ? hd_refuse_copied_split(ctx, p, "bucket") : HEDDLE_OK;
 }
 
 heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p,

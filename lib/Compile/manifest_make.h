@@ -21,4 +21,8 @@ heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *problem,
                                const hd_emit_result *emitted, hd_hash hash, hd_arena *arena,
                                hd_manifest *manifest);
 
+/* That one `what` (bucket, range) has b=copied, and another shares tiles through the workspace. */
+heddle_status hd_refuse_copied_split(heddle_context *ctx, const hd_problem *problem,
+                                     const char *what);
+
 #endif

@@ -162,12 +162,9 @@ static heddle_status make_manifest(heddle_context *ctx, source from, const hd_ta
 
 static heddle_status build(heddle_context *ctx, source from, const hd_target *target,
                            const hd_module *module, const char *ptxas, heddle_compiled *c) {
-  hd_check_report report = {0};
   hd_emit_result emitted = {0};
   hd_manifest manifest;
-  heddle_status status = hd_check(ctx, module, NULL, &report);
-  hd_check_report_free(&report);
-  HD_TRY(status);
+  HD_TRY(hd_check(ctx, module, NULL, NULL));
   const char *type = heddle_elem_get(from.elem)->name;
   c->name = hd_arena_printf(&c->arena, "%s_%s", name_of(from), type);
   c->schedule = "";
@@ -175,7 +172,7 @@ static heddle_status build(heddle_context *ctx, source from, const hd_target *ta
       &c->arena, "Heddle %s. A dense matrix of %s, %spruned and packed.", HEDDLE_VERSION, type,
       from.transposed ? "transposed, " : "");
   HD_TRY(hd_emit_ptx(ctx, module, &(hd_emit_options){.header = header}, &emitted));
-  status = make_manifest(ctx, from, target, module, &emitted, c, &manifest);
+  heddle_status status = make_manifest(ctx, from, target, module, &emitted, c, &manifest);
   if (status == HEDDLE_OK) {
     char *ptx = emitted.ptx;
     emitted.ptx = NULL;

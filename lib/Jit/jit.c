@@ -88,12 +88,6 @@ static void list_arguments(heddle_jit *jit, const hd_problem *p) {
       jit->passed[jit->n_passed++] = manifest.arg[i].kind;
 }
 
-static heddle_status refuse_both(heddle_context *ctx, const hd_problem *p) {
-  return hd_error(ctx, HEDDLE_INVALID, p->kernel->loc, "schedule.copied-split",
-                  "b=copied in one range, and tiles that CTAs share through the workspace in "
-                  "another; legal: one of them; nearest: b=auto");
-}
-
 /* What is the same for all ranges, from the plans of all: the format of A, and the workspace. The
  * front is taken as far as its paths. */
 static heddle_status find_common(heddle_context *ctx, heddle_jit *jit, hd_front *front,
@@ -119,7 +113,7 @@ static heddle_status find_common(heddle_context *ctx, heddle_jit *jit, hd_front 
   for (const hd_plan *of = front->module->plans; of; of = of->next)
     jit->copies |= of->s.b_path == HD_B_COPIED;
   if (jit->records.bytes && jit->copies)
-    return refuse_both(ctx, p);
+    return hd_refuse_copied_split(ctx, p, "range");
   if (jit->records.bytes)
     hd_records_set(jit->module, jit->module->body->first, jit->records);
   return HEDDLE_OK;

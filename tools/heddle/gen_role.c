@@ -22,20 +22,11 @@ static heddle_status refuse_choices(heddle_context *ctx, const compile_input *in
                   got);
 }
 
-/* No kernel leaves unchecked. */
-static heddle_status check(heddle_context *ctx, const hd_module *module) {
-  HD_TRY(hd_verify(ctx, module, NULL));
-  hd_check_report report = {0};
-  heddle_status status = hd_check(ctx, module, NULL, &report);
-  hd_check_report_free(&report);
-  return status;
-}
-
 heddle_status gen_role_compile(heddle_context *ctx, const compile_input *in,
                                const char *sizes, const hd_module *module,
                                gen_role_code *code) {
   HD_TRY(refuse_choices(ctx, in, sizes));
-  HD_TRY(check(ctx, module));
+  HD_TRY(hd_check(ctx, module, NULL, NULL)); /* no kernel leaves unchecked */
   const hd_op *kernel = hd_find_op(module->body, HD_OP_KERNEL);
   hd_emit_options options = {.header = "Written at role level, checked.",
                              .user = {in->epilogue_text, in->epilogue_bytes,
