@@ -59,6 +59,19 @@ sim_step hd_sim_multicast(sim_warp *w, const sim_insn *in, uint32_t lane, const 
   return SIM_NEXT;
 }
 
+sim_access hd_sim_async_access(sim_machine *m, const sim_async *op, sim_agent agent,
+                               uint32_t clock, uint8_t kind, bool async) {
+  return (sim_access){.m = m,
+                      .warp = op->warp,
+                      .lane = op->lane,
+                      .insn = op->insn,
+                      .view = {&op->vc, op->self, op->self_clock},
+                      .agent = agent,
+                      .clock = clock,
+                      .kind = kind,
+                      .async = async};
+}
+
 void hd_sim_async_move(const sim_async *op, uint8_t *to, const uint8_t *from) {
   if (op->insn->flags & SIM_F_REDUCE)
     hd_sim_reduce_bytes(op->insn->atom, op->insn->type[0], to, from, op->n_bytes);

@@ -5,20 +5,6 @@
 #include "Sim/sim_reduce.h"
 #include "Support/diag.h"
 
-/* The access that an operation makes when it completes. */
-static sim_access op_access(sim_machine *m, const sim_async *op, sim_agent agent, uint32_t clock,
-                            uint8_t kind, bool async) {
-  return (sim_access){.m = m,
-                      .warp = op->warp,
-                      .lane = op->lane,
-                      .insn = op->insn,
-                      .view = {&op->vc, op->self, op->self_clock},
-                      .agent = agent,
-                      .clock = clock,
-                      .kind = kind,
-                      .async = async};
-}
-
 /* ---- cp.async ---- */
 
 static sim_step complete_lane(sim_machine *m, sim_async *op, uint32_t lane) {
@@ -26,7 +12,7 @@ static sim_step complete_lane(sim_machine *m, sim_async *op, uint32_t lane) {
   op->lane = lane;
   op->self = hd_sim_thread_agent(op->warp, lane);
   op->self_clock = op->lane_clock[lane];
-  sim_access a = op_access(m, op, agent, op->lane_number[lane], SIM_READ, false);
+  sim_access a = hd_sim_async_access(m, op, agent, op->lane_number[lane], SIM_READ, false);
   sim_memory *from = NULL, *to;
   uint64_t from_at = 0, to_at;
   if (op->lane_bytes[lane] &&
@@ -189,7 +175,7 @@ static sim_step exec_cp_arrive(sim_warp *w, const sim_insn *in, uint32_t mask) {
 
 static sim_step complete_bulk_load(sim_machine *m, sim_async *op) {
   sim_agent agent = hd_sim_mbarrier_agent(m, op->target, op->mbarrier);
-  sim_access a = op_access(m, op, agent, op->mbarrier->phase + 1, SIM_READ, true);
+  sim_access a = hd_sim_async_access(m, op, agent, op->mbarrier->phase + 1, SIM_READ, true);
   sim_memory *from, *to;
   uint64_t from_at, to_at;
   uint64_t shared = op->shared | (uint64_t)op->target->rank << SIM_RANK_SHIFT;
@@ -299,8 +285,8 @@ static sim_step exec_load(sim_warp *w, const sim_insn *in, uint32_t mask) {
 
 static sim_step complete_bulk_store(sim_machine *m, sim_async *op) {
   uint32_t thread = op->warp->index * 32 + op->lane;
-  sim_access a = op_access(m, op, hd_sim_agent(op->warp->cta, m->agent_bulk_read + thread),
-                           op->group, SIM_READ, true);
+  sim_agent agent = hd_sim_agent(op->warp->cta, m->agent_bulk_read + thread);
+  sim_access a = hd_sim_async_access(m, op, agent, op->group, SIM_READ, true);
   sim_memory *from, *to;
   uint64_t from_at, to_at;
   if (hd_sim_resolve(&a, SIM_SHARED_CTA,

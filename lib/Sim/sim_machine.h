@@ -526,6 +526,9 @@ sim_step hd_sim_async_signal(sim_warp *w, const sim_insn *in, uint32_t lane, uin
 /* The CTAs of the cluster that .multicast::cluster names: bits of *mask. */
 sim_step hd_sim_multicast(sim_warp *w, const sim_insn *in, uint32_t lane, const sim_opnd *o,
                           uint32_t *mask);
+/* The access that an operation makes when it completes. */
+sim_access hd_sim_async_access(sim_machine *m, const sim_async *op, sim_agent agent,
+                               uint32_t clock, uint8_t kind, bool async);
 /* What a bulk copy or reduction does to its n_bytes, once both ends are checked. */
 void hd_sim_async_move(const sim_async *op, uint8_t *to, const uint8_t *from);
 sim_step hd_sim_async_push(sim_machine *m, sim_async *op);

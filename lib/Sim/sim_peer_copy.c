@@ -6,15 +6,8 @@
 
 static sim_step complete(sim_machine *m, sim_async *op) {
   sim_cta *own = op->warp->cta;
-  sim_access a = {.m = m,
-                  .warp = op->warp,
-                  .lane = op->lane,
-                  .insn = op->insn,
-                  .view = {&op->vc, op->self, op->self_clock},
-                  .agent = hd_sim_mbarrier_agent(m, op->target, op->mbarrier),
-                  .clock = op->mbarrier->phase + 1,
-                  .kind = SIM_READ,
-                  .async = true};
+  sim_agent agent = hd_sim_mbarrier_agent(m, op->target, op->mbarrier);
+  sim_access a = hd_sim_async_access(m, op, agent, op->mbarrier->phase + 1, SIM_READ, true);
   bool reduces = op->insn->flags & SIM_F_REDUCE;
   uint64_t source = op->global | (uint64_t)own->rank << SIM_RANK_SHIFT;
   uint64_t shared = op->shared | (uint64_t)op->target->rank << SIM_RANK_SHIFT;

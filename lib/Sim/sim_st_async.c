@@ -6,17 +6,11 @@
 #include "Sim/sim_machine.h"
 
 static sim_step complete(sim_machine *m, sim_async *op) {
-  sim_access a = {.m = m,
-                  .warp = op->warp,
-                  .lane = op->lane,
-                  .insn = op->insn,
-                  .view = {&op->vc, op->self, op->self_clock},
-                  .agent = op->warp->cta == op->target
-                               ? hd_sim_mbarrier_agent(m, op->target, op->mbarrier)
-                               : hd_sim_sent_agent(m, op->target, op->mbarrier),
-                  .clock = op->mbarrier->phase + 1,
-                  .kind = SIM_WRITE,
-                  .late = true};
+  sim_agent agent = op->warp->cta == op->target
+                        ? hd_sim_mbarrier_agent(m, op->target, op->mbarrier)
+                        : hd_sim_sent_agent(m, op->target, op->mbarrier);
+  sim_access a = hd_sim_async_access(m, op, agent, op->mbarrier->phase + 1, SIM_WRITE, false);
+  a.late = true;
   uint64_t address = op->shared | (uint64_t)op->target->rank << SIM_RANK_SHIFT, at;
   uint32_t each = op->n_bytes / op->insn->vec;
   sim_memory *to;

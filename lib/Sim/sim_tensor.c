@@ -151,15 +151,8 @@ static sim_step transfer_box(sim_machine *m, sim_async *op, transfer *t) {
 }
 
 sim_step hd_sim_tensor_load(sim_machine *m, sim_async *op) {
-  sim_access a = {.m = m,
-                  .warp = op->warp,
-                  .lane = op->lane,
-                  .insn = op->insn,
-                  .view = {&op->vc, op->self, op->self_clock},
-                  .agent = hd_sim_mbarrier_agent(m, op->target, op->mbarrier),
-                  .clock = op->mbarrier->phase + 1,
-                  .kind = SIM_WRITE,
-                  .async = true};
+  sim_agent agent = hd_sim_mbarrier_agent(m, op->target, op->mbarrier);
+  sim_access a = hd_sim_async_access(m, op, agent, op->mbarrier->phase + 1, SIM_WRITE, true);
   transfer t = {.shared = a, .global = a, .load = true};
   t.global.kind = SIM_READ;
   if (transfer_box(m, op, &t) == SIM_STOP)
@@ -169,15 +162,8 @@ sim_step hd_sim_tensor_load(sim_machine *m, sim_async *op) {
 
 sim_step hd_sim_tensor_store(sim_machine *m, sim_async *op) {
   uint32_t thread = op->warp->index * 32 + op->lane;
-  sim_access a = {.m = m,
-                  .warp = op->warp,
-                  .lane = op->lane,
-                  .insn = op->insn,
-                  .view = {&op->vc, op->self, op->self_clock},
-                  .agent = hd_sim_agent(op->warp->cta, m->agent_bulk_read + thread),
-                  .clock = op->group,
-                  .kind = SIM_READ,
-                  .async = true};
+  sim_agent agent = hd_sim_agent(op->warp->cta, m->agent_bulk_read + thread);
+  sim_access a = hd_sim_async_access(m, op, agent, op->group, SIM_READ, true);
   transfer t = {.shared = a, .global = a};
   bool reduces = op->insn->flags & SIM_F_REDUCE;
   if (reduces && !hd_sim_can_reduce(op->insn->atom, type_of(op->tmap)))
