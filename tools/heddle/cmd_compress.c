@@ -21,19 +21,13 @@ static heddle_status compress(sparse_job *job) {
 }
 
 int cmd_compress(int argc, char **argv) {
-  sparse_job job = {.type = SPARSE_TYPE_NONE};
-  const cli_option options[] = {{"type", CLI_ELEM, &job.type, "T", SPARSE_TYPE_ABOUT},
-                                {"o", CLI_TEXT, &job.out, "OUT", SPARSE_OUT_ABOUT},
-                                {0}};
-  const cli_command command = {
+  const sparse_command command = {
       .usage = "compress IN.npy [--type T] [-o OUT]",
       .about = "Turns a dense matrix that is 2:4 sparse into the canonical format: half the\n"
                "values and one 4-bit code a group, for any chip and any kernel (docs/format.md).\n"
                "A matrix that is not 2:4 is refused with its first offending group.",
       .examples = "heddle compress w24.npy --type bf16 -o w.canonical\n",
-      .options = options,
-      .min_args = 1,
-      .max_args = 1};
-  int code = cli_parse(&command, argc, argv, &job.in, &(int){0});
-  return code == CLI_GO ? sparse_finish(&job, compress(&job)) : code;
+      .of_type = SPARSE_TYPE_ABOUT,
+      .run = compress};
+  return sparse_run(&command, argc, argv);
 }

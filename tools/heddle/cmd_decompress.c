@@ -44,18 +44,12 @@ static heddle_status decompress(sparse_job *job) {
 }
 
 int cmd_decompress(int argc, char **argv) {
-  sparse_job job = {.type = SPARSE_TYPE_NONE};
-  const cli_option options[] = {{"type", CLI_ELEM, &job.type, "T", "refuse another type"},
-                                {"o", CLI_TEXT, &job.out, "OUT", SPARSE_OUT_ABOUT},
-                                {0}};
-  const cli_command command = {
+  const sparse_command command = {
       .usage = "decompress IN [--type T] [-o OUT.npy]",
       .about = "Turns a canonical or packed file back into a dense .npy matrix, bit for bit what\n"
                "was compressed (a -0.0 that was dropped comes back as +0).",
       .examples = "heddle decompress w.packed -o w24.npy\n",
-      .options = options,
-      .min_args = 1,
-      .max_args = 1};
-  int code = cli_parse(&command, argc, argv, &job.in, &(int){0});
-  return code == CLI_GO ? sparse_finish(&job, decompress(&job)) : code;
+      .of_type = "refuse another type",
+      .run = decompress};
+  return sparse_run(&command, argc, argv);
 }

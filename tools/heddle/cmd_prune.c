@@ -16,20 +16,14 @@ static heddle_status prune(sparse_job *job) {
 }
 
 int cmd_prune(int argc, char **argv) {
-  sparse_job job = {.type = SPARSE_TYPE_NONE};
-  const cli_option options[] = {{"type", CLI_ELEM, &job.type, "T", SPARSE_TYPE_ABOUT},
-                                {"o", CLI_TEXT, &job.out, "OUT", SPARSE_OUT_ABOUT},
-                                {0}};
-  const cli_command command = {
+  const sparse_command command = {
       .usage = "prune IN.npy [--type T] [-o OUT.npy]",
       .about = "Keeps the two largest magnitudes of every four elements of a row (tf32: one of\n"
                "two; 4-bit types: two pairs of four) and sets the others to zero. Ties go to the\n"
                "lower index, NaN stands above Inf.",
       .examples = "heddle prune w.npy --type bf16 -o w24.npy\n"
                   "heddle prune w.npy --type e4m3 | heddle pack - --type e4m3 -o w.packed\n",
-      .options = options,
-      .min_args = 1,
-      .max_args = 1};
-  int code = cli_parse(&command, argc, argv, &job.in, &(int){0});
-  return code == CLI_GO ? sparse_finish(&job, prune(&job)) : code;
+      .of_type = SPARSE_TYPE_ABOUT,
+      .run = prune};
+  return sparse_run(&command, argc, argv);
 }

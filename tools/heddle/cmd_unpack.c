@@ -30,18 +30,12 @@ static heddle_status unpack(sparse_job *job) {
 }
 
 int cmd_unpack(int argc, char **argv) {
-  sparse_job job = {.type = SPARSE_TYPE_NONE};
-  const cli_option options[] = {{"type", CLI_ELEM, &job.type, "T", "refuse another type"},
-                                {"o", CLI_TEXT, &job.out, "OUT", SPARSE_OUT_ABOUT},
-                                {0}};
-  const cli_command command = {
+  const sparse_command command = {
       .usage = "unpack IN [--type T] [-o OUT]",
       .about = "Turns a packed file back into the canonical format; the padding goes, and rows\n"
                "of gate and up come apart.",
       .examples = "heddle unpack w.packed -o w.canonical\n",
-      .options = options,
-      .min_args = 1,
-      .max_args = 1};
-  int code = cli_parse(&command, argc, argv, &job.in, &(int){0});
-  return code == CLI_GO ? sparse_finish(&job, unpack(&job)) : code;
+      .of_type = "refuse another type",
+      .run = unpack};
+  return sparse_run(&command, argc, argv);
 }

@@ -171,3 +171,18 @@ int sparse_finish(sparse_job *job, heddle_status status) {
   hd_free(job->dense);
   return cli_finish(job->ctx, status);
 }
+
+int sparse_run(const sparse_command *command, int argc, char **argv) {
+  sparse_job job = {.type = SPARSE_TYPE_NONE};
+  const cli_option options[] = {{"type", CLI_ELEM, &job.type, "T", command->of_type},
+                                {"o", CLI_TEXT, &job.out, "OUT", SPARSE_OUT_ABOUT},
+                                {0}};
+  const cli_command words = {.usage = command->usage,
+                             .about = command->about,
+                             .examples = command->examples,
+                             .options = options,
+                             .min_args = 1,
+                             .max_args = 1};
+  int code = cli_parse(&words, argc, argv, &job.in, &(int){0});
+  return code == CLI_GO ? sparse_finish(&job, command->run(&job)) : code;
+}

@@ -47,6 +47,13 @@ heddle_status sparse_write_dense(sparse_job *job);
 /* "3 x 20 bf16, packed for mma, 4736 bytes" of a file; "3 x 20 bf16, dense" of a dense matrix. */
 void sparse_describe(const sparse_job *job, char *out, size_t out_bytes);
 
+/* A command that makes one file of another: --type, whose help is `of_type`, and -o. */
+typedef struct sparse_command {
+  const char *usage, *about, *examples, *of_type;
+  heddle_status (*run)(sparse_job *job);
+} sparse_command;
+int sparse_run(const sparse_command *command, int argc, char **argv);
+
 /* Prints diagnostics (naming the input where they name no file), frees the job, returns the exit
  * code. */
 int sparse_finish(sparse_job *job, heddle_status status);
