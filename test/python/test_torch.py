@@ -136,6 +136,11 @@ class Layers(unittest.TestCase):
         ht.repack(other, masked=True)
         self.assertTrue(torch.equal(other.packed, sparse.packed) and torch.equal(other.packed_t, sparse.packed_t))
         self.assertTrue(torch.equal(other.pruned, ~sparse.mask))
+        twin = copy.deepcopy(other)
+        while twin.mask._version < other._mask_version:
+            twin.mask.logical_not_()
+        ht.repack(twin, masked=True)
+        self.assertTrue(torch.equal(twin.pruned, ~twin.mask))
         for new_mask in (False, True):
             sparse.weight.data = torch.randn(128, 64).bfloat16()
             ht.repack(sparse, new_mask)

@@ -212,6 +212,16 @@ class TrainableSparseLinear(nn.Module):
         if self.two_way:
             formats.pack(self.weight, transposed=True, out=self.packed_t)
 
+    def __setstate__(self, state):
+        """Of a copy, or what was pickled: its mask counts its versions anew."""
+        super().__setstate__(state)
+        self._mask_version = -1
+
+    def _apply(self, fn, recurse=True):
+        super()._apply(fn, recurse)
+        self._mask_version = -1
+        return self
+
     def forward(self, x):
         return torch.ops.heddle.masked_linear(x, self.weight, self.packed, self.packed_t, self.bias, self.pruned)
 
