@@ -26,7 +26,7 @@ typedef struct bench {
   hd_rotation a_dense, a_packed, b_sets, d_sets;
   hd_rotation peers_d; /* no sets: they take d_sets */
   hd_epilogue_buffers epilogue;
-  hd_buffer peers_workspace;
+  hd_buffer peers_workspace, peers_blocks; /* peers_blocks: of A, by rows that share them */
   const hd_bench_prepared *prepared;
   hd_whole whole;
   hd_predecessor predecessor;
@@ -34,6 +34,8 @@ typedef struct bench {
 } bench;
 
 static hd_bench_case case_of(const bench *x) {
+  hd_product product = hd_bench_product(x->p);
+  const hd_buffer *of_a = x->peers_blocks.address ? &x->peers_blocks : &x->epilogue.blocks[0];
   return (hd_bench_case){.m = x->p->m,
                          .n = x->p->n,
                          .k = x->p->k,
@@ -45,6 +47,8 @@ static hd_bench_case case_of(const bench *x) {
                          .b = &x->b_sets,
                          .d = x->peers_d.n_sets ? &x->peers_d : &x->d_sets,
                          .n_sets = x->n_sets,
+                         .block_scales = {of_a->address, x->epilogue.blocks[1].address},
+                         .block_rows = hd_product_block_rows(&product),
                          .workspace = x->peers_workspace.address,
                          .workspace_bytes = WORKSPACE_BYTES};
 }
@@ -58,6 +62,28 @@ static heddle_status make_peers_d(heddle_context *ctx, bench *x, const hd_produc
   bool larger = n_bytes > x->d_bytes && x->options->n_peers;
   return larger ? hd_rotation_create(ctx, x->device, NULL, n_bytes, x->n_sets, &x->peers_d)
                 : HEDDLE_OK;
+}
+
+/* Of blocks of A's rows the k-blocks one behind the other, as peers read them. */
+static heddle_status make_peers_blocks(heddle_context *ctx, bench *x, const hd_product *p) {
+  enum { BLOCK = 128, UNIT = 4 };
+  const float *lines = x->prepared->host->values.blocks[0];
+  size_t rows = ((size_t)p->m + BLOCK - 1) / BLOCK, line = (size_t)hd_product_scales(p, 0);
+  size_t n = ((size_t)p->k + BLOCK - 1) / BLOCK, pitch = (n + UNIT - 1) / UNIT * UNIT;
+  if (hd_product_block_rows(p) == 1 || !x->options->n_peers)
+    return HEDDLE_OK;
+  float *by_rows = hd_try_zalloc(ctx, rows * pitch * sizeof *by_rows, "block scales");
+  if (!by_rows)
+    return HEDDLE_NO_MEMORY;
+  for (size_t i = 0; i < rows; i++)
+    for (size_t k = 0; k < n; k++)
+      by_rows[i * pitch + k] = lines[k * line + i];
+  heddle_status status = hd_buffer_create(ctx, x->device, rows * pitch * sizeof *by_rows, 0,
+                                          &x->peers_blocks);
+  if (status == HEDDLE_OK)
+    status = hd_buffer_upload(ctx, x->device, &x->peers_blocks, by_rows);
+  hd_free(by_rows);
+  return status;
 }
 
 static heddle_status make_operands(heddle_context *ctx, bench *x) {
@@ -78,6 +104,7 @@ static heddle_status make_operands(heddle_context *ctx, bench *x) {
   HD_TRY(hd_epilogue_upload(ctx, x->device, &product, &h->values, x->n_sets, &x->epilogue));
   HD_TRY(hd_rotation_create(ctx, x->device, NULL, x->d_bytes, x->n_sets, &x->d_sets));
   HD_TRY(make_peers_d(ctx, x, &product));
+  HD_TRY(make_peers_blocks(ctx, x, &product));
   return hd_buffer_create(ctx, x->device, WORKSPACE_BYTES, 0, &x->peers_workspace);
 }
 
@@ -431,6 +458,7 @@ static void clean(bench *x) {
   hd_rotation_free(x->device, &x->peers_d);
   hd_epilogue_buffers_free(x->device, &x->epilogue);
   hd_buffer_free(x->device, &x->peers_workspace);
+  hd_buffer_free(x->device, &x->peers_blocks);
   hd_whole_free(&x->whole);
   hd_predecessor_close(&x->predecessor);
   hd_free(x->behind);

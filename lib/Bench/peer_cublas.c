@@ -19,6 +19,10 @@ enum { /* cublasComputeType_t, cublasLtMatmulDescAttributes_t, preference attrib
   LAYOUT_STRIDE = 6, /* elements apart, int64 */
   DESC_TRANSA = 3,
   DESC_FAST_ACCUM = 25,
+  DESC_SCALE_POINTER = 17, /* of A; that of B follows */
+  DESC_SCALE_MODE = 31,    /* likewise; cublasLtMatmulMatrixScale_t */
+  SCALE_VEC128 = 4,
+  SCALE_BLK128X128 = 5,
   PREF_WORKSPACE = 1,
   OP_T = 1
 };
@@ -146,6 +150,26 @@ static int set_batch(state *s, void *layout, int64_t stride) {
                       s->f.layout_set(layout, LAYOUT_STRIDE, &stride, sizeof stride);
 }
 
+/* The scales of the operands as the form has them; A's come first where D is token-major. */
+static int set_scales(state *s, form *f) {
+  const hd_bench_case *c = &s->bench;
+  int bad = 0;
+  for (int i = 0; c->block_scales[0] && i < 2; i++) {
+    int of_b = f->feature_major ? 1 - i : i;
+    int32_t mode = !of_b && c->block_rows > 1 ? SCALE_BLK128X128 : SCALE_VEC128;
+    const void *scales = (const void *)(uintptr_t)c->block_scales[of_b];
+    bad |= s->f.desc_set(f->desc, DESC_SCALE_MODE + i, &mode, sizeof mode);
+    bad |= s->f.desc_set(f->desc, DESC_SCALE_POINTER + i, &scales, sizeof scales);
+  }
+  return bad;
+}
+
+static void find_heuristics(state *s, form *f, void *pref) {
+  if (s->f.heuristics(s->handle, f->desc, f->a, f->b, f->d, f->d, pref, HEURISTICS, f->found,
+                      &f->n_found) != 0)
+    f->n_found = 0;
+}
+
 static int make_form(state *s, form *f, bool feature_major, int d_type, bool exact) {
   const hd_bench_case *c = &s->bench;
   int type = hd_cuda_type(c->elem), op = OP_T;
@@ -156,10 +180,11 @@ static int make_form(state *s, form *f, bool feature_major, int d_type, bool exa
   f->scale_type = c->elem == HEDDLE_S8 && d_type == TYPE_S32 ? TYPE_S32 : TYPE_F32;
   int bad = s->f.desc_create(&f->desc, compute_type(c->elem, exact), f->scale_type);
   bad |= s->f.desc_set(f->desc, DESC_TRANSA, &op, sizeof op);
-  if (c->elem == HEDDLE_E4M3 || c->elem == HEDDLE_E5M2) {
-    int8_t fast = !exact;
+  int8_t fast = !exact;
+  bool fp8 = c->elem == HEDDLE_E4M3 || c->elem == HEDDLE_E5M2;
+  if (fp8)
     bad |= s->f.desc_set(f->desc, DESC_FAST_ACCUM, &fast, sizeof fast);
-  }
+  bad |= set_scales(s, f);
   bad |= s->f.layout_create(&f->a, type, k, rows, c->k);
   bad |= s->f.layout_create(&f->b, type, k, cols, c->k);
   bad |= s->f.layout_create(&f->d, d_type, rows, cols, (int64_t)rows);
@@ -169,9 +194,11 @@ static int make_form(state *s, form *f, bool feature_major, int d_type, bool exa
   void *pref = NULL;
   bad |= s->f.pref_create(&pref);
   bad |= s->f.pref_set(pref, PREF_WORKSPACE, &c->workspace_bytes, sizeof c->workspace_bytes);
-  if (!bad && s->f.heuristics(s->handle, f->desc, f->a, f->b, f->d, f->d, pref, HEURISTICS,
-                              f->found, &f->n_found) != 0)
-    f->n_found = 0;
+  if (!bad)
+    find_heuristics(s, f, pref);
+  fast = 0;
+  if (!bad && fp8 && f->n_found == 0 && s->f.desc_set(f->desc, DESC_FAST_ACCUM, &fast, 1) == 0)
+    find_heuristics(s, f, pref);
   if (pref)
     s->f.pref_destroy(pref);
   return bad;

@@ -15,6 +15,11 @@ typedef struct hd_bench_case {
   heddle_elem d_elem;
   const hd_rotation *a_dense, *a_packed, *b, *d; /* borrowed; a_dense: A pruned, in dense form */
   size_t n_sets;
+  /* Device memory of f32 scales of 128 elements of k, of A and of B; 0: there are none. They lie
+   * row after row of a k-block, but for those that 128 rows of A share (block_rows): k-block after
+   * k-block of such rows, a multiple of four of them. */
+  uint64_t block_scales[2];
+  int64_t block_rows;
   uint64_t workspace; /* device memory, and its size */
   size_t workspace_bytes;
 } hd_bench_case;

@@ -43,6 +43,8 @@ const char *hd_product_reduce_word(char reduce) {
   return "none";
 }
 
+static const char *blocks_word(char blocks) { return blocks == 'b' ? "128x128" : "1x128"; }
+
 /* ORDER PRODUCT WORDS: by their names. */
 void hd_product_print(const hd_product *p, char out[HD_PRODUCT_TEXT]) {
   const hd_product_epilogue *e = &p->epilogue;
@@ -54,6 +56,8 @@ void hd_product_print(const hd_product *p, char out[HD_PRODUCT_TEXT]) {
     hd_strbuf_printf(&s, " act=%s", e->act);
   if (e->bias)
     hd_strbuf_printf(&s, " bias=%c", e->bias);
+  if (e->blocks)
+    hd_strbuf_printf(&s, " blocks=%s", blocks_word(e->blocks));
   if (e->c)
     hd_strbuf_add(&s, " c");
   if (p->g)
@@ -116,6 +120,10 @@ static bool read_rest(const char *text, hd_product *p) {
     ok = ok && (strcmp(word, "m") == 0 || strcmp(word, "n") == 0);
     e->bias = *word;
   }
+  if (take(&text, "blocks=", word)) {
+    e->blocks = strcmp(word, blocks_word('b')) == 0 ? 'b' : 'r';
+    ok = ok && strcmp(word, blocks_word(e->blocks)) == 0;
+  }
   e->c = take(&text, "c", NULL);
   if (take(&text, "g=", word)) {
     p->g = *word >= '1' && *word <= '9' ? strtoll(word, &end, 10) : 0;
@@ -133,9 +141,25 @@ static bool read_rest(const char *text, hd_product *p) {
   return ok && *text == '\0';
 }
 
-bool hd_product_is_plain(const hd_product *p) {
+bool hd_product_has_epilogue(const hd_product *p) {
   const hd_product_epilogue *e = &p->epilogue;
-  return !e->act[0] && !e->bias && !e->c && !e->scale_a && !e->scale_b && !e->reduce;
+  return e->act[0] || e->bias || e->c || e->scale_a || e->scale_b || e->reduce;
+}
+
+bool hd_product_is_plain(const hd_product *p) {
+  return !hd_product_has_epilogue(p) && !p->epilogue.blocks;
+}
+
+enum { BLOCK_ROWS = 128, SCALES_UNIT = 4 };
+
+int64_t hd_product_block_rows(const hd_product *p) {
+  return p->epilogue.blocks == 'b' ? BLOCK_ROWS : 1;
+}
+
+int64_t hd_product_scales(const hd_product *p, int which) {
+  int64_t each = which ? 1 : hd_product_block_rows(p), rows = which ? p->n : p->m;
+  int64_t n = (rows + each - 1) / each;
+  return (n + SCALES_UNIT - 1) / SCALES_UNIT * SCALES_UNIT;
 }
 
 hd_product hd_product_plain(const hd_product *p) {
@@ -176,7 +200,8 @@ heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product
   if (!ok)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.product",
                     "got \"%.100s\"; legal: as in \"sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 "
-                    "n=16 k=4096 k_major row_major\", then act= bias= c g= reduce= scale_a= "
+                    "n=16 k=4096 k_major row_major\", then act= bias= blocks= c g= reduce= "
+                    "scale_a= "
                     "scale_b= weights_ready",
                     text);
   *product = p;
@@ -194,7 +219,8 @@ static hd_product_epilogue epilogue_of(const hd_problem *p) {
                            .scale_a = scale_of(&p->scale_a),
                            .scale_b = scale_of(&p->scale_b),
                            .c = p->c.op != NULL,
-                           .reduce = p->scale_d ? 'q' : p->reduce ? *p->reduce : 0};
+                           .reduce = p->scale_d ? 'q' : p->reduce ? *p->reduce : 0,
+                           .blocks = !hd_scales_promoted(p) ? 0 : p->block_rows > 1 ? 'b' : 'r'};
   if (p->act && is_act(p->act))
     snprintf(e.act, sizeof e.act, "%s", p->act);
   return e;
@@ -293,6 +319,16 @@ static void add_scale(hd_strbuf *s, const char *operand, char scale, const char 
                      scale == 'v' ? dim : "", operand);
 }
 
+/* Block scales, as their ops. */
+static void add_blocks(hd_strbuf *s, const hd_product *p) {
+  for (int i = 0; p->epilogue.blocks && i < 2; i++)
+    hd_strbuf_printf(s,
+                     "  %%s%c: matrix<f32> = block_scale %%%c, %%k {type = f32, operand = %c, "
+                     "block = 128%s}\n",
+                     i ? 'b' : 'a', i ? 'n' : 'm', i ? 'b' : 'a',
+                     i == 0 && p->epilogue.blocks == 'b' ? ", rows = 128" : "");
+}
+
 /* The operands of the epilogue, as its ops. */
 static void add_operands(hd_strbuf *s, const hd_product *p) {
   const hd_product_epilogue *e = &p->epilogue;
@@ -326,7 +362,7 @@ static void add_epilogue(hd_strbuf *s, const hd_product *p) {
 char *hd_product_kernel(const hd_product *p, const char *kernel) {
   hd_strbuf s = {0};
   char m[32], n[32], k[32], g[64] = "";
-  bool plain = hd_product_is_plain(p);
+  bool plain = !hd_product_has_epilogue(p);
   if (p->g)
     snprintf(g, sizeof g, "  %%g: i32 = size {dim = g, value = %lld}\n", (long long)p->g);
   hd_strbuf_printf(&s,
@@ -341,8 +377,9 @@ char *hd_product_kernel(const hd_product *p, const char *kernel) {
                    extent(p->m, m), extent(p->n, n), extent(p->k, k), name(p->a), name(p->a),
                    name(p->b), name(p->b), b_order(p));
   add_operands(&s, p);
-  hd_strbuf_printf(&s, "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n", name(p->acc),
-                   name(p->acc));
+  add_blocks(&s, p);
+  hd_strbuf_printf(&s, "  %%x: matrix<%s> = matmul %%a, %%b%s {acc = %s}\n", name(p->acc),
+                   p->epilogue.blocks ? ", %sa, %sb" : "", name(p->acc));
   if (!plain)
     add_epilogue(&s, p);
   hd_strbuf_printf(&s, "  store %%%s {type = %s, order = %s", plain ? "x" : "y", name(p->d),

@@ -12,6 +12,7 @@ typedef struct hd_product_epilogue {
   char bias;                 /* 'm' or 'n', of f32; 0: none */
   char scale_a, scale_b;     /* 'o': one, 'v': a vector; 0: none */
   bool c;                    /* C is added, of D's type and order */
+  char blocks; /* f32 scales of 128 of k: of A 'r' a row's, 'b' shared by 128 rows; 0: none */
   char reduce; /* of 128 rows of D: 'a': absmax, 's': sumsq, 'q': a scale that divides; 0: none */
 } hd_product_epilogue;
 
@@ -29,13 +30,19 @@ typedef struct hd_product {
 enum { HD_PRODUCT_MOST_SIZE = 1 << 20 }; /* of m, n and k */
 
 /* "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 n=16 k=4096 k_major row_major": a record's name. Then
- * what there is of " act=swiglu", " bias=m", " c", " g=12" (a batch), " reduce=scale", " scale_a=
- * one", " scale_b=vector", " weights_ready", in the order of the names. */
+ * what there is of " act=swiglu", " bias=m", " blocks=128x128" (or 1x128), " c", " g=12" (a batch),
+ * " reduce=scale", " scale_a=one", " scale_b=vector", " weights_ready", in the order of the names.
+ */
 enum { HD_PRODUCT_TEXT = 256 };
 /* Is any of the epilogue there? */
 bool hd_product_is_plain(const hd_product *product);
 /* The same without its epilogue: of pairs the plain product of the same A. */
 hd_product hd_product_plain(const hd_product *product);
+/* Does anything follow the sums? */
+bool hd_product_has_epilogue(const hd_product *product);
+/* Rows of A that share a block scale; scales of A or B (which 1) of a k-block: the pitch. */
+int64_t hd_product_block_rows(const hd_product *product);
+int64_t hd_product_scales(const hd_product *product, int which);
 /* Rows of D: half of A's where the epilogue is of pairs. */
 int64_t hd_product_d_rows(const hd_product *product);
 /* The letter of a statistic's name, "absmax", "sumsq", "scale"; 0: it is none. The name of one. */

@@ -32,13 +32,15 @@ static uint64_t hash_of(const hd_product *p) {
   const hd_product_epilogue *e = &p->epilogue;
   memcpy(&key[8], p->target, 8); /* "sm_120a" and its zero */
   memcpy(&key[9], e->act, 8);    /* of a longer name its head */
-  key[10] = e->bias | e->scale_a << 8 | e->scale_b << 16 | e->c << 24 | (int64_t)e->reduce << 32;
+  key[10] = e->bias | e->scale_a << 8 | e->scale_b << 16 | e->c << 24 | (int64_t)e->reduce << 32 |
+            (int64_t)e->blocks << 40;
   return hd_hash_bytes(key, sizeof key).lo;
 }
 
 static bool same_epilogue(const hd_product_epilogue *x, const hd_product_epilogue *y) {
   return x->bias == y->bias && x->scale_a == y->scale_a && x->scale_b == y->scale_b &&
-         x->c == y->c && x->reduce == y->reduce && strcmp(x->act, y->act) == 0;
+         x->c == y->c && x->reduce == y->reduce && x->blocks == y->blocks &&
+         strcmp(x->act, y->act) == 0;
 }
 
 static bool same(const hd_product *x, const hd_product *y) {
@@ -148,7 +150,7 @@ const hd_tuned_entry *hd_tune_pick(const hd_tuned *t, const hd_problem *p,
                                    hd_schedule *schedule) {
   hd_schedule first, s;
   const int64_t sizes[] = {product->m, product->n, product->k};
-  if (p->block) /* products are without scales */
+  if (p->block && !hd_scales_promoted(p)) /* products are without such scales */
     return NULL;
   /* What is not legal here (an epilogue takes registers, too) leaves it to the next nearest. */
   const hd_tuned_entry *found = look_up_alike(t, product);

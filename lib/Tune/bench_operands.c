@@ -111,6 +111,7 @@ static heddle_status make_expected(const making *x, int32_t i) {
                     .a = {h->a, h->elem, k, 1},
                     .b = {(char *)h->b + offset, p->b, row, col},
                     .alpha = 1};
+  hd_epilogue_add_blocks(p, &h->values, first, &r);
   size_t part_elems = h->n_checked * n;
   double *part = hd_try_malloc(NULL, 2 * sizeof *part * part_elems, "a part of the reference");
   if (!part)

@@ -11,6 +11,7 @@
 
 /* Of f32 arithmetic in the epilogue, beside the sums' own. */
 static const double epilogue_error = 0x1p-22;
+enum { BLOCK = 128 /* elements of k that share a block scale */ };
 
 enum { STATISTIC_ROWS = 128 /* of D */ };
 
@@ -61,6 +62,35 @@ static heddle_status make_c(heddle_context *ctx, const hd_product *p, uint64_t s
   return HEDDLE_OK;
 }
 
+/* A line of each k-block. */
+static heddle_status make_blocks(heddle_context *ctx, const hd_product *p, uint64_t seed, int which,
+                                 hd_epilogue_values *v) {
+  hd_fill fill = {.seed = seed};
+  uint64_t lines = ((uint64_t)p->k + BLOCK - 1) / BLOCK;
+  uint64_t line = (uint64_t)hd_product_scales(p, which);
+  hd_free(v->blocks[which]);
+  v->blocks[which] = NULL;
+  v->n_blocks[which] = 0;
+  if (!p->epilogue.blocks)
+    return HEDDLE_OK;
+  v->blocks[which] = hd_try_malloc(ctx, lines * line * sizeof(float), "block scales");
+  if (!v->blocks[which])
+    return HEDDLE_NO_MEMORY;
+  hd_fill_scales(&fill, HEDDLE_F32, lines, line, v->blocks[which]);
+  v->n_blocks[which] = lines * line;
+  return HEDDLE_OK;
+}
+
+void hd_epilogue_add_blocks(const hd_product *p, const hd_epilogue_values *v, uint64_t first,
+                            hd_reference *r) {
+  if (!p->epilogue.blocks)
+    return;
+  r->block = BLOCK;
+  r->block_rows = (unsigned)hd_product_block_rows(p);
+  r->block_a = (hd_matrix){v->blocks[0], HEDDLE_F32, 1, (uint64_t)hd_product_scales(p, 0)};
+  r->block_b = (hd_matrix){v->blocks[1] + first, HEDDLE_F32, 1, (uint64_t)hd_product_scales(p, 1)};
+}
+
 heddle_status hd_epilogue_values_make(heddle_context *ctx, const hd_product *p, uint64_t seed,
                                       hd_epilogue_values *v) {
   const hd_product_epilogue *e = &p->epilogue;
@@ -68,6 +98,8 @@ heddle_status hd_epilogue_values_make(heddle_context *ctx, const hd_product *p, 
   HD_TRY(make_vector(ctx, seed + 3, bias, &v->bias, &v->n_bias));
   HD_TRY(make_vector(ctx, seed + 4, scale_length(e->scale_a, p->m), &v->scale_a, &v->n_scale_a));
   HD_TRY(make_vector(ctx, seed + 5, scale_length(e->scale_b, p->n), &v->scale_b, &v->n_scale_b));
+  for (int i = 0; i < 2; i++)
+    HD_TRY(make_blocks(ctx, p, seed + 7 + (uint64_t)i, i, v));
   return make_c(ctx, p, seed + 6, v);
 }
 
@@ -75,6 +107,8 @@ void hd_epilogue_values_free(hd_epilogue_values *v) {
   hd_free(v->bias);
   hd_free(v->scale_a);
   hd_free(v->scale_b);
+  hd_free(v->blocks[0]);
+  hd_free(v->blocks[1]);
   hd_free(v->c);
   *v = (hd_epilogue_values){0};
 }
@@ -82,7 +116,8 @@ void hd_epilogue_values_free(hd_epilogue_values *v) {
 /* ---- what D must be ---- */
 
 double hd_product_bound(const hd_product *p, heddle_elem elem) {
-  double bound = hd_error_bound(elem, p->a, p->acc, (uint64_t)p->k);
+  double bound = p->epilogue.blocks ? hd_promoted_bound(elem, (uint64_t)p->k)
+                                    : hd_error_bound(elem, p->a, p->acc, (uint64_t)p->k);
   const hd_product_epilogue *e = &p->epilogue;
   bool floats = e->act[0] || e->bias || e->c;
   bool rounded = e->scale_a || e->scale_b || (p->acc == HEDDLE_S32 && floats);
@@ -173,6 +208,8 @@ heddle_status hd_epilogue_upload(heddle_context *ctx, const hd_device *device, c
   HD_TRY(upload(ctx, device, v->bias, v->n_bias, &buffers->bias));
   HD_TRY(upload(ctx, device, v->scale_a, v->n_scale_a, &buffers->scale_a));
   HD_TRY(upload(ctx, device, v->scale_b, v->n_scale_b, &buffers->scale_b));
+  for (int i = 0; i < 2; i++)
+    HD_TRY(upload(ctx, device, v->blocks[i], v->n_blocks[i], &buffers->blocks[i]));
   return v->c ? hd_rotation_create(ctx, device, v->c, v->c_bytes, n_sets, &buffers->c) : HEDDLE_OK;
 }
 
@@ -181,6 +218,8 @@ void hd_epilogue_buffers_free(const hd_device *device, hd_epilogue_buffers *buff
   hd_buffer_free(device, &buffers->scale_a);
   hd_buffer_free(device, &buffers->scale_b);
   hd_buffer_free(device, &buffers->scale_d);
+  hd_buffer_free(device, &buffers->blocks[0]);
+  hd_buffer_free(device, &buffers->blocks[1]);
   hd_rotation_free(device, &buffers->c);
 }
 

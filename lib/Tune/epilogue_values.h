@@ -9,14 +9,19 @@
 /* On the host; NULL: not read. A batch shares the vectors. */
 typedef struct hd_epilogue_values {
   float *bias, *scale_a, *scale_b; /* owned */
+  float *blocks[2]; /* owned: f32 block scales of A, of B, in k-block order (docs/format.md) */
   void *c;                         /* owned; stored as D, of a batch one behind the other */
-  size_t n_bias, n_scale_a, n_scale_b, c_bytes;
+  size_t n_bias, n_scale_a, n_scale_b, c_bytes, n_blocks[2];
 } hd_epilogue_values;
 
 /* *values is zero, or what was made before. */
 heddle_status hd_epilogue_values_make(heddle_context *ctx, const hd_product *product,
                                       uint64_t seed, hd_epilogue_values *values);
 void hd_epilogue_values_free(hd_epilogue_values *values);
+
+/* Into the product's reference, of columns from `first` on, its block scales. */
+void hd_epilogue_add_blocks(const hd_product *product, const hd_epilogue_values *values,
+                            uint64_t first, hd_reference *reference);
 
 /* Bytes of D: of a batch of all. */
 size_t hd_product_d_bytes(const hd_product *product);
@@ -32,7 +37,7 @@ heddle_status hd_epilogue_rows(heddle_context *ctx, const hd_product *product,
 
 /* On the device. Zero-initialise. scale_d: written, n columns a row. */
 typedef struct hd_epilogue_buffers {
-  hd_buffer bias, scale_a, scale_b, scale_d;
+  hd_buffer bias, scale_a, scale_b, scale_d, blocks[2];
   hd_rotation c;
 } hd_epilogue_buffers;
 heddle_status hd_epilogue_upload(heddle_context *ctx, const hd_device *device,

@@ -20,6 +20,8 @@ static const void *pointer_to(const hd_buffer *buffer) {
 }
 
 void hd_rotated_strides(const hd_product *p, size_t packed_bytes, hd_rotated_operands *o) {
+  o->ldsa = hd_product_scales(p, 0);
+  o->ldsb = hd_product_scales(p, 1);
   o->stride_a = (int64_t)packed_bytes;
   o->stride_b = p->n * p->k;
   o->stride_d = hd_product_d_rows(p) * p->n;
@@ -41,12 +43,14 @@ static heddle_arg argument(const hd_rotated_operands *o, const char *name, size_
   } vectors[] = {{"bias", o->epilogue ? &o->epilogue->bias : NULL},
                  {"scale_a", o->epilogue ? &o->epilogue->scale_a : NULL},
                  {"scale_b", o->epilogue ? &o->epilogue->scale_b : NULL},
-                 {"scale_d", o->epilogue ? &o->epilogue->scale_d : NULL}};
+                 {"scale_d", o->epilogue ? &o->epilogue->scale_d : NULL},
+                 {"block_scale_a", o->epilogue ? &o->epilogue->blocks[0] : NULL},
+                 {"block_scale_b", o->epilogue ? &o->epilogue->blocks[1] : NULL}};
   const struct {
     const char *name;
     int64_t value;
-  } numbers[] = {{"ldb", o->ldb},           {"ldd", o->ldd},           {"ldc", o->ldd},
-                 {"ldsd", o->columns},
+  } numbers[] = {{"ldsa", o->ldsa},         {"ldsb", o->ldsb},         {"ldsd", o->columns},
+                 {"ldb", o->ldb},           {"ldd", o->ldd},           {"ldc", o->ldd},
                  {"stride_a", o->stride_a}, {"stride_b", o->stride_b}, {"stride_d", o->stride_d},
                  {"stride_c", o->stride_d}};
   if (strcmp(name, "n") == 0)

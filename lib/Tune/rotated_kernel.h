@@ -20,6 +20,7 @@ typedef struct hd_rotated_kernel {
 typedef struct hd_rotated_operands {
   const hd_rotation *a, *b, *d;
   int64_t n, ldb, ldd; /* n: where it is an argument */
+  int64_t ldsa, ldsb;  /* of block scales */
   const hd_epilogue_buffers *epilogue; /* NULL: it reads nothing */
   int64_t stride_a, stride_b, stride_d; /* of a batch; C's is D's, vectors are shared */
   int64_t columns; /* of statistics of D, from row to row */

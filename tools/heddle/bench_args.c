@@ -15,6 +15,15 @@ static int read_scale(const char *option, const char *word, char *scale) {
              : cli_usage_error("bench.epilogue", "got %s %.40s; legal: one, vector", option, word);
 }
 
+static int read_blocks(const bench_args *a, char *blocks) {
+  bool shared = a->blocks && strcmp(a->blocks, "128x128") == 0;
+  *blocks = !a->blocks ? 0 : shared ? 'b' : 'r';
+  return !a->blocks || shared || strcmp(a->blocks, "1x128") == 0
+             ? CLI_GO
+             : cli_usage_error("bench.epilogue", "got --blocks %.40s; legal: 128x128, 1x128",
+                               a->blocks);
+}
+
 int bench_read_epilogue(bench_args *a) {
   hd_product_epilogue *e = &a->problem.epilogue;
   snprintf(e->act, sizeof e->act, "%s", a->act && strcmp(a->act, "none") ? a->act : "");
@@ -28,7 +37,9 @@ int bench_read_epilogue(bench_args *a) {
   if (a->reduce && !e->reduce)
     return cli_usage_error("bench.epilogue", "got --reduce %.40s; legal: absmax, sumsq, scale",
                            a->reduce);
-  int code = read_scale("--scale-a", a->scale_a, &e->scale_a);
+  int code = read_blocks(a, &e->blocks);
+  if (code == CLI_GO)
+    code = read_scale("--scale-a", a->scale_a, &e->scale_a);
   return code == CLI_GO ? read_scale("--scale-b", a->scale_b, &e->scale_b) : code;
 }
 
@@ -42,8 +53,8 @@ static int check_epilogue(const bench_args *a) {
                            "legal: one case, or --grid --beside");
   if (a->beside && (plain || a->dynamic || a->sweep || a->csv))
     return cli_usage_error("bench.beside",
-                           "got --beside %s; legal: with --act, --bias, -c, --scale-a, --scale-b "
-                           "or -g",
+                           "got --beside %s; legal: with --act, --bias, -c, --scale-a, --scale-b, "
+                           "--blocks or -g",
                            plain ? "the product itself" : "with --dynamic, --sweep or -o");
   return CLI_GO;
 }

@@ -39,6 +39,8 @@ static void add_epilogue(hd_strbuf *s, const hd_bench_problem *p) {
     hd_strbuf_printf(s, " --scale-b %s", e->scale_b == 'v' ? "vector" : "one");
   if (e->reduce)
     hd_strbuf_printf(s, " --reduce %s", hd_product_reduce_word(e->reduce));
+  if (e->blocks)
+    hd_strbuf_printf(s, " --blocks %s", e->blocks == 'b' ? "128x128" : "1x128");
 }
 
 char *bench_command(const hd_bench_problem *p, uint64_t seed, const char *name, bool weights_ready,

@@ -56,10 +56,10 @@ static const char about[] =
     "times are of both kernels. The table has the ratio of the plain product's time to that under\n"
     "weights_ready; the peers are left out.\n"
     "\n"
-    "An epilogue (--act, --bias, -c, --scale-a, --scale-b, --reduce) and a batch (-g) stay as\n"
-    "they are; the peers know no epilogue, and take a batch. With --beside stands Heddle's own\n"
-    "product without either (with --reduce: without that alone), of a batch one of as many rows,\n"
-    "and the ratio of the times.\n"
+    "An epilogue (--act, --bias, -c, --scale-a, --scale-b, --reduce), f32 block scales (--blocks)\n"
+    "and a batch (-g) stay as they are; the peers know no epilogue, cuBLASLt alone the block\n"
+    "scales, and all take a batch. With --beside stands Heddle's own product without them (with\n"
+    "--reduce: without that alone), of a batch one of as many rows, and the ratio of the times.\n"
     "\n"
     "With --groups an expert of M x K each, N tokens in all: the groups of each number and\n"
     "--routing, the same by index (B gathered, D scattered), one expert with all tokens, and a\n"
@@ -483,6 +483,8 @@ int cmd_bench(int argc, char **argv) {
       {"scale-b", CLI_TEXT, &a.scale_b, "S", "f32 scales of B: one, or vector (a column)"},
       {"reduce", CLI_TEXT, &a.reduce, "S",
        "of each 128 rows of a column of D: absmax, sumsq; scale: D is divided by it"},
+      {"blocks", CLI_TEXT, &a.blocks, "S",
+       "f32 scales of 128 of k, of B a column's, of A: 128x128 or 1x128"},
       {"beside", CLI_FLAG, &a.beside, NULL,
        "Heddle's own product without the epilogue (of a batch: of as many rows) as well"},
       {"groups", CLI_TEXT, &a.groups, "G,G", "so many experts, N tokens in all"},

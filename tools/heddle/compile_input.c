@@ -161,7 +161,7 @@ heddle_status compile_input_product(heddle_context *ctx, compile_input *in,
                                     const int64_t hint_mnk[3], hd_product *product) {
   HD_TRY(compile_input_front(ctx, in));
   const hd_problem *p = &in->front.problem;
-  if (p->block)
+  if (p->block && !hd_scales_promoted(p))
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "tune.block-scale",
                     "a product with block scales is not measured; legal: a schedule of one's "
                     "own, as `heddle explain` shows it");
@@ -279,7 +279,7 @@ static void note_feature(heddle_context *ctx, const hd_problem *p) {
 /* The service learns what its clients look up, and what they miss. */
 static void report_use(const compile_input *in, const int64_t hint[3]) {
   const hd_problem *p = &in->front.problem;
-  if (!in->service.server || !in->tuned || p->block)
+  if (!in->service.server || !in->tuned || (p->block && !hd_scales_promoted(p)))
     return;
   char key[HD_PRODUCT_TEXT];
   hd_product product = hd_product_of(p, hint);

@@ -50,12 +50,16 @@ static void fill(const hd_product *p, const hd_bench_host *h, const void *packed
                     {"scale_a", v->scale_a, v->n_scale_a * 4},
                     {"scale_b", v->scale_b, v->n_scale_b * 4},
                     {"scale_d", scales, MOST_SCALES * sizeof *scales},
+                    {"block_scale_a", v->blocks[0], v->n_blocks[0] * 4},
+                    {"block_scale_b", v->blocks[1], v->n_blocks[1] * 4},
                     {"workspace", NULL, 0}};
     const struct {
       const char *name;
       int64_t value;
     } numbers[] = {{"ldb", p->k},
                    {"ldsd", p->n},
+                   {"ldsa", hd_product_scales(p, 0)},
+                   {"ldsb", hd_product_scales(p, 1)},
                    {"ldc", p->d_col_major ? rows : p->n},
                    {"ldd", p->d_col_major ? rows : p->n},
                    {"stride_a", (int64_t)h->packed_bytes},
@@ -152,6 +156,9 @@ static void kernels_are_held_to_their_epilogues(void **state) {
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 " SIZES " row_major act=gelu bias=m c",
       "sm_90a a=bf16 b=bf16 acc=f32 d=f32 " SIZES " col_major act=silu bias=n c",
       "sm_90a a=e4m3 b=e4m3 acc=f32 d=bf16 " SIZES " row_major scale_a=vector scale_b=vector",
+      "sm_90a a=e4m3 b=e4m3 acc=f32 d=bf16 m=300 n=90 k=304 k_major row_major blocks=128x128",
+      "sm_90a a=e4m3 b=e5m2 acc=f32 d=bf16 m=140 n=90 k=304 k_major col_major act=silu bias=m "
+      "blocks=1x128",
       "sm_90a a=e4m3 b=e4m3 acc=f32 d=bf16 " SIZES " row_major bias=m scale_a=one scale_b=vector",
       "sm_90a a=s8 b=s8 acc=s32 d=bf16 " SIZES " row_major act=relu scale_a=vector",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 " SIZES " col_major act=silu reduce=sumsq",
