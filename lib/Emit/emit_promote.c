@@ -2,13 +2,19 @@
 #include "Emit/emit_pinned.h"
 
 enum { BLOCK = 8, ELEMS = 4, QUAD = 4, SCALE_BYTES = 4, STRIP_APART = 64 };
+/* Registers of a thread beside sums, parts and scales: of the loop, and of each strip but one. */
+enum { OTHER_REGISTERS = 24, STRIP_REGISTERS = 4, MOST_REGISTERS = 232 };
 
 /* What a promote works on: fragments 0 to n - 1 are sums, the others their parts. */
-typedef struct promotion {
+typedef struct hd_promotion {
   const hd_op *op;
   int32_t n, blocks; /* strips; blocks of 8 columns of each */
+  int32_t read;      /* blocks whose scales of B are read */
   int64_t rows, run;
-  LLVMValueRef at_a, at_b; /* this lane's first scales (i32 addresses) */
+  LLVMValueRef at_a, at_b;    /* this lane's first scales (i32 addresses) */
+  LLVMValueRef (*scale_a)[2]; /* of each strip's rows g and g + 8 */
+  LLVMValueRef *scale_b;      /* two of each block; of one strip and one scale of its rows, */
+  bool multiplied;            /* those times it */
 } promotion;
 
 static LLVMValueRef load(hd_emitter *e, LLVMValueRef at, int64_t offset, LLVMTypeRef type,
@@ -43,7 +49,8 @@ static void find_lane(hd_emitter *e, promotion *p) {
 }
 
 /* The scales of A of strip i's rows g and g + 8: one value where they share it. */
-static void load_a(hd_emitter *e, const promotion *p, int32_t i, LLVMValueRef scale[2]) {
+static void load_a(hd_emitter *e, const promotion *p, int32_t i) {
+  LLVMValueRef *scale = p->scale_a[i];
   if (p->rows == 1) {
     for (int h = 0; h < 2; h++)
       scale[h] = load(e, p->at_a, (i * STRIP_APART + h * BLOCK) * SCALE_BYTES, e->f32, SCALE_BYTES);
@@ -62,48 +69,93 @@ static int64_t columns_at(const promotion *p, int32_t j) {
   return j / blocks * columns + j % blocks * 2;
 }
 
-/* Scales of B of all blocks: by pairs, of run order by fours. */
-static void load_b(hd_emitter *e, const promotion *p, LLVMValueRef *scale) {
+/* Scales of B of blocks up to `to`: by pairs, of run order by fours. */
+static void load_b(hd_emitter *e, promotion *p, int32_t to) {
   int32_t each = p->run ? 2 : 1;
   unsigned n = 2 * (unsigned)each;
   LLVMTypeRef type = LLVMVectorType(e->f32, n);
-  for (int32_t j = 0; j < p->blocks; j += each) {
-    LLVMValueRef all = load(e, p->at_b, columns_at(p, j) * SCALE_BYTES, type, n * SCALE_BYTES);
-    for (unsigned i = 0; i < n; i++)
-      scale[2 * j + (int32_t)i] = LLVMBuildExtractElement(e->b, all, hd_emit_i32(e, i), "");
+  for (; p->read < to; p->read += each) {
+    LLVMValueRef all =
+        load(e, p->at_b, columns_at(p, p->read) * SCALE_BYTES, type, n * SCALE_BYTES);
+    for (unsigned i = 0; i < n; i++) {
+      LLVMValueRef scale = LLVMBuildExtractElement(e->b, all, hd_emit_i32(e, i), "");
+      p->scale_b[2 * p->read + (int32_t)i] =
+          p->multiplied ? LLVMBuildFMul(e->b, p->scale_a[0][0], scale, "") : scale;
+    }
   }
+}
+
+static promotion *begin(hd_emitter *e, const hd_op *op) {
+  promotion *p = HD_NEW(&e->arena, promotion);
+  *p = (promotion){.op = op,
+                   .n = hd_promote_n_parts(op) / 2,
+                   .blocks = hd_promote_parts(op)[0]->type.n / ELEMS,
+                   .rows = hd_op_int(op, HD_ATTR_ROWS, 1),
+                   .run = hd_op_int(op, HD_ATTR_RUN, 0)};
+  p->multiplied = p->n == 1 && p->rows > 1;
+  p->scale_a = hd_arena_alloc(&e->arena, sizeof *p->scale_a * (size_t)p->n);
+  p->scale_b = HD_NEW_ARRAY(&e->arena, LLVMValueRef, 2 * p->blocks);
+  find_lane(e, p);
+  for (int32_t i = 0; i < p->n; i++)
+    load_a(e, p, i);
+  return p;
+}
+
+/* Blocks whose scales of B may lie in registers beside the parts of a batch that still runs. */
+static int32_t blocks_ahead(const hd_emitter *e, const promotion *p) {
+  int64_t has = e->role.op ? hd_op_int(e->role.op, HD_ATTR_REGISTERS, 0) : 0;
+  if (!has)
+    has = hd_op_int(e->kernel, HD_ATTR_MAX_REGISTERS, MOST_REGISTERS);
+  if (hd_op_int(e->kernel, HD_ATTR_MIN_CTAS, 1) > 1)
+    return 0;
+  has -= 2 * p->n * p->blocks * ELEMS + OTHER_REGISTERS + (p->n - 1) * STRIP_REGISTERS;
+  int64_t blocks = has < 0 ? 0 : has / 4 * 2; /* of run order two at a time */
+  return blocks < p->blocks ? (int32_t)blocks : p->blocks;
+}
+
+/* The scales of a promote behind a wait, in front of that wait: while tensor cores still work. They
+ * lie in the slot that the wgmmas read, which nobody fills before the promote is done. */
+void hd_emit_promote_ahead(hd_emitter *e, const hd_op *op) {
+  e->promotion = begin(e, op);
+  load_b(e, e->promotion, blocks_ahead(e, e->promotion));
 }
 
 /* The four elements of a block: columns 0 and 1 of row g, then of row g + 8. */
 static void add_pinned(hd_emitter *e, int32_t sum, int32_t part, LLVMValueRef const by[ELEMS]) {
   hd_strbuf text = {0};
   for (int32_t x = 0; x < ELEMS; x++)
-    hd_strbuf_printf(&text,
-                     "fma.rn.f32 " HD_PINNED_REGISTER ", " HD_PINNED_REGISTER
-                     ", $%d, " HD_PINNED_REGISTER ";%s",
-                     (int)(sum + x), (int)(part + x), (int)x, (int)(sum + x),
-                     x + 1 < ELEMS ? "\n\t" : "");
+    hd_strbuf_printf(
+        &text,
+        "fma.rn.f32 " HD_PINNED_REGISTER ", " HD_PINNED_REGISTER ", $%d, " HD_PINNED_REGISTER ";%s",
+        (int)(sum + x), (int)(part + x), (int)x, (int)(sum + x), x + 1 < ELEMS ? "\n\t" : "");
   hd_emit_asm(e, e->none, hd_arena_strdup(&e->arena, hd_strbuf_text(&text)), "f,f,f,f", by, ELEMS,
               HD_ASM_VOLATILE);
   hd_strbuf_free(&text);
 }
 
+/* What block j of strip i is multiplied by. */
+static void scales_of(hd_emitter *e, const promotion *p, int32_t i, int32_t j,
+                      LLVMValueRef by[ELEMS]) {
+  for (int32_t r = 0; r < ELEMS; r++) {
+    LLVMValueRef b = p->scale_b[2 * j + r % 2];
+    if (r >= 2 && p->rows > 1)
+      by[r] = by[r - 2];
+    else
+      by[r] = p->multiplied ? b : LLVMBuildFMul(e->b, p->scale_a[i][r / 2], b, "");
+  }
+}
+
 /* Strip i, whose registers stay where they are if LLVM has not seen them. */
-static void promote_strip(hd_emitter *e, const promotion *p, int32_t i,
-                          LLVMValueRef const *scale_b) {
+static void promote_strip(hd_emitter *e, const promotion *p, int32_t i) {
   const hd_value *sum = hd_promote_parts(p->op)[i], *part = hd_promote_parts(p->op)[p->n + i];
   int32_t pinned = hd_emit_pinned_of(e, sum), pinned_part = hd_emit_pinned_of(e, part);
   bool stays = pinned != HD_NOT_PINNED && pinned_part != HD_NOT_PINNED;
-  LLVMValueRef scale_a[2], by[ELEMS];
+  LLVMValueRef by[ELEMS];
   LLVMValueRef *x = stays ? NULL : hd_emit_get(e, sum, NULL);
   LLVMValueRef *y = stays ? NULL : hd_emit_get(e, part, NULL);
   LLVMValueRef *to = HD_NEW_ARRAY(&e->arena, LLVMValueRef, ELEMS * p->blocks);
-  load_a(e, p, i, scale_a);
   for (int32_t j = 0; j < p->blocks; j++) {
-    for (int32_t r = 0; r < ELEMS; r++)
-      by[r] = r >= 2 && p->rows > 1
-                  ? by[r - 2]
-                  : LLVMBuildFMul(e->b, scale_a[r / 2], scale_b[2 * j + r % 2], "");
+    scales_of(e, p, i, j, by);
     if (stays)
       add_pinned(e, pinned + j * ELEMS, pinned_part + j * ELEMS, by);
     for (int32_t r = 0; r < ELEMS && !stays; r++)
@@ -116,23 +168,19 @@ static void promote_strip(hd_emitter *e, const promotion *p, int32_t i,
 }
 
 heddle_status hd_emit_op_promote(hd_emitter *e, const hd_op *op) {
-  promotion p = {.op = op,
-                 .n = hd_promote_n_parts(op) / 2,
-                 .blocks = hd_promote_parts(op)[0]->type.n / ELEMS,
-                 .rows = hd_op_int(op, HD_ATTR_ROWS, 1),
-                 .run = hd_op_int(op, HD_ATTR_RUN, 0)};
-  for (int32_t i = 0; i < p.n; i++) {
+  int32_t n = hd_promote_n_parts(op) / 2;
+  for (int32_t i = 0; i < n; i++) {
     bool sum = hd_emit_pinned_of(e, hd_promote_parts(op)[i]) != HD_NOT_PINNED;
-    bool part = hd_emit_pinned_of(e, hd_promote_parts(op)[p.n + i]) != HD_NOT_PINNED;
+    bool part = hd_emit_pinned_of(e, hd_promote_parts(op)[n + i]) != HD_NOT_PINNED;
     if (sum != part)
       return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.promote",
                       "sums and parts of which one is read by other ops, too; legal: both carried "
                       "by the loop alone, or neither");
   }
-  LLVMValueRef *scale_b = HD_NEW_ARRAY(&e->arena, LLVMValueRef, 2 * p.blocks);
-  find_lane(e, &p);
-  load_b(e, &p, scale_b);
-  for (int32_t i = 0; i < p.n; i++)
-    promote_strip(e, &p, i, scale_b);
+  promotion *p = e->promotion && e->promotion->op == op ? e->promotion : begin(e, op);
+  e->promotion = NULL;
+  load_b(e, p, p->blocks);
+  for (int32_t i = 0; i < n; i++)
+    promote_strip(e, p, i);
   return HEDDLE_OK;
 }

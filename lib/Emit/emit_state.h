@@ -71,6 +71,7 @@ typedef struct hd_emitter {
   const hd_op *kernel;
   LLVMValueRef function;
   int32_t n_pinned; /* pinned registers so far */
+  struct hd_promotion *promotion; /* scales that are read (emit_promote.c); NULL: none */
   hd_shared_layout layout;
   LLVMValueRef tensor; /* address of the CTA's tensor memory (i32); NULL before tcgen05.address */
   LLVMValueRef thread, warp, lane; /* of the CTA; i32 */
@@ -213,6 +214,7 @@ hd_emit_fn hd_emit_op_copy_bulk, hd_emit_op_copy_tma, hd_emit_op_copy_cp_async,
 hd_emit_fn hd_emit_op_load_meta, hd_emit_op_load_a, hd_emit_op_load_b, hd_emit_op_load_scale,
     hd_emit_op_frag_zero, hd_emit_op_frag_undef, hd_emit_op_frag_columns;
 hd_emit_fn hd_emit_op_promote;
+void hd_emit_promote_ahead(hd_emitter *e, const hd_op *op);
 hd_emit_fn hd_emit_op_mma_sp, hd_emit_op_mma_sp_scaled, hd_emit_op_wgmma;
 hd_emit_fn hd_emit_op_tcgen05_mma, hd_emit_op_tcgen05_st, hd_emit_op_tcgen05_ld,
     hd_emit_op_tcgen05_cp,

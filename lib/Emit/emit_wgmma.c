@@ -125,6 +125,8 @@ static void pass_wait(hd_emitter *e, const hd_value *from, const hd_value *to, b
 
 heddle_status hd_emit_op_wgmma_wait(hd_emitter *e, const hd_op *op) {
   int64_t pending = hd_op_int(op, HD_ATTR_PENDING, 0);
+  if (op->next && op->next->kind == HD_OP_PROMOTE)
+    hd_emit_promote_ahead(e, op->next);
   const char *wait =
       hd_arena_printf(&e->arena, "wgmma.wait_group.sync.aligned %d;", (int)pending);
   hd_emit_asm(e, e->none, wait, "", NULL, 0, HD_ASM_MEMORY);

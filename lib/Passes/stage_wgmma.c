@@ -81,18 +81,23 @@ static void compute(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value
                    step ? yes : more, step);
 }
 
-/* Adds what the stage computed, scaled, to the sums: both in and out. */
-static void promote(hd_stage *st, hd_builder *b, const hd_tile_place *place, const warp_rows *rows,
-                    hd_value *cursor, hd_value **sums, hd_value **acc) {
-  int32_t n = rows->slabs_each;
-  hd_value *operands[4 + 2 * MAX_SLABS] = {st->scales[0], st->scales[1], cursor};
-  hd_type types[2 * MAX_SLABS];
+/* The row of a stage's scales of A that a warp's first row has. */
+static hd_value *first_row(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                           const warp_rows *rows) {
   hd_value *row = hd_arith_const(b, HD_OP_MUL, rows->strip[0], HD_STRIP_ROWS);
-  if (st->s.tile_m % st->p.block_rows) { /* a tile may begin inside of a block */
-    hd_value *inside = hd_arith(b, HD_OP_REM, place->row0, hd_i32(b, st->p.block_rows));
-    row = hd_arith(b, HD_OP_ADD, row, inside);
-  }
-  operands[3] = row;
+  if (st->s.tile_m % st->p.block_rows == 0)
+    return row;
+  hd_value *inside = hd_arith(b, HD_OP_REM, place->row0, hd_i32(b, st->p.block_rows));
+  return hd_arith(b, HD_OP_ADD, row, inside); /* a tile may begin inside of a block */
+}
+
+/* Adds what the stage computed, scaled, to the sums: both in and out. Right behind the wait, so
+ * that its scales are read in front of that. */
+static void promote(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value *cursor,
+                    hd_value *row, hd_value **sums, hd_value **acc) {
+  int32_t n = rows->slabs_each;
+  hd_value *operands[4 + 2 * MAX_SLABS] = {st->scales[0], st->scales[1], cursor, row};
+  hd_type types[2 * MAX_SLABS];
   memcpy(operands + 4, sums, sizeof *sums * (size_t)n);
   memcpy(operands + 4 + n, acc, sizeof *acc * (size_t)n);
   for (int32_t i = 0; i < 2 * n; i++)
@@ -128,9 +133,10 @@ static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place
   hd_value **args = loop->regions[0]->args, *values[2 * MAX_SLABS], **acc = values + n_sums;
   memcpy(values, args + 2, sizeof *values * (size_t)n);
   hd_stage_copy(st, &in, place, args[0], args[1]);
+  hd_value *row = n_sums ? first_row(st, &in, place, rows) : NULL;
   compute(st, &in, rows, args[0], place->k_lo, args[1], acc);
   if (n_sums)
-    promote(st, &in, place, rows, args[1], values, acc);
+    promote(st, &in, rows, args[1], row, values, acc);
   carried[0] = hd_next_slot(&in, args[1], st->s.stages);
   memcpy(carried + 1, values, sizeof *values * (size_t)n);
   hd_build_yield(&in, carried, n + 1);
