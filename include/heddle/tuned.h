@@ -34,7 +34,8 @@ HEDDLE_API void heddle_tuned_free(heddle_tuned *tuned);
 
 /* The schedule for the kernel of a problem text, to be given as heddle_compile_options.schedule:
  * what was measured to be fastest for its product, or for one nearly as large if the model says
- * that it beats the default. "" when the default is to be taken. size_mnk: of sizes known at
+ * that it beats the default. "" when the default is to be taken; after heddle_tuned_set_device for
+ * another device than the target's usual one its default, by name. size_mnk: of sizes known at
  * launch, the ones to choose for (0: the text's own, or its max; may be NULL); HEDDLE_INVALID for
  * one that no launch could have. target as in heddle_compile_options. The text is checked as
  * heddle_compile does it. */

@@ -5,8 +5,14 @@
 #include "Passes/front.h"
 #include "Support/diag.h"
 #include "Choice/bucket_choose.h"
+#include "Schedule/heuristic.h"
 
 _Static_assert((int)HEDDLE_SCHEDULE_BYTES == (int)HD_SCHEDULE_TEXT, "ORDER SCHEDULE BYTES");
+
+/* What compiling would take by itself is the default of the target's own model. */
+static bool is_other_model(const hd_tuned *tuned, const hd_problem *p) {
+  return strcmp(hd_tuned_ceilings(tuned)->device, hd_device_model_of(p->target)->device) != 0;
+}
 
 /* The front is consumed. */
 static heddle_status pick(heddle_context *ctx, const hd_tuned *tuned, hd_front *front,
@@ -21,10 +27,15 @@ static heddle_status pick(heddle_context *ctx, const hd_tuned *tuned, hd_front *
   bool has_chosen = hd_op_has(p->kernel, HD_ATTR_SCHEDULE); /* its author */
   if (status == HEDDLE_OK && !has_chosen)
     entry = hd_tune_pick(tuned, p, &product, NULL, &s);
+  bool picked = entry != NULL;
+  if (status == HEDDLE_OK && !has_chosen && !entry && is_other_model(tuned, p)) {
+    s = hd_schedule_default(hd_tuned_ceilings(tuned), p);
+    picked = true;
+  }
   hd_front_free(front);
   HD_TRY(hd_memory_status(ctx, before, status));
   schedule[0] = '\0';
-  if (entry)
+  if (picked)
     hd_schedule_print(&s, schedule);
   return HEDDLE_OK;
 }

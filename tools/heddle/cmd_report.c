@@ -13,7 +13,7 @@ static const char about[] =
 static const char examples[] =
     "heddle report docs/bench/h200.csv --cutlass docs/bench/cutlass.csv -o docs/bench\n"
     "heddle report bf16.csv s8.csv --goals\n"
-    "heddle report one.csv two.csv --goals --untuned\n";
+    "heddle report bf16.csv s8.csv --goals --untuned\n";
 
 int cmd_report(int argc, char **argv) {
   const char *paths[CLI_MAX_ARGS], *cutlass = NULL, *folder = NULL;

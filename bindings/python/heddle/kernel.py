@@ -177,6 +177,12 @@ def tuned_choices(path=None):
     return _tuned[path]
 
 
+def choose_for_device(name):
+    """Defaults, and what is near to a shipped choice, by what was measured of this device ("NVIDIA H100 80GB HBM3").
+    False where none was: the H200's figures stay. Before the first choice, and before other threads choose."""
+    return _c.heddle_tuned_set_device(tuned_choices(), name.encode()) == 0
+
+
 class Argument:
     """One argument of a launch: name ("a", "n", "ldb"), what it points to, what a launch checks."""
 

@@ -391,6 +391,23 @@ static void the_model_of_a_device(void **state) {
   heddle_tuned_free(t);
 }
 
+/* What compiling takes by itself is the H200's default: of another device the default is named. */
+static void a_default_of_a_device_is_named(void **state) {
+  (void)state;
+  hd_tuned *t = NULL;
+  char words[HEDDLE_SCHEDULE_BYTES];
+  hd_product p = product(5000, 24, 5056);
+  char *text = hd_product_kernel(&p, "k");
+  assert_int_equal(hd_tuned_none(NULL, &t), HEDDLE_OK);
+  assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, NULL, words), HEDDLE_OK);
+  assert_string_equal(words, "");
+  assert_int_equal(heddle_tuned_set_device(t, "NVIDIA H100"), HEDDLE_OK);
+  assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, NULL, words), HEDDLE_OK);
+  assert_non_null(strstr(words, "tile="));
+  heddle_tuned_free(t);
+  free(text);
+}
+
 static void a_database_is_the_tools(void **state) {
   (void)state;
   char *folder;
@@ -412,7 +429,8 @@ static void a_database_is_the_tools(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_shipped_choices),
-      cmocka_unit_test(the_model_of_a_device), cmocka_unit_test(a_database_is_the_tools),
+      cmocka_unit_test(the_model_of_a_device),
+      cmocka_unit_test(a_default_of_a_device_is_named), cmocka_unit_test(a_database_is_the_tools),
       cmocka_unit_test(every_product_is_found),
       cmocka_unit_test(the_nearest_is_within_twice),
       cmocka_unit_test(types_as_wide_share_a_choice),

@@ -14,7 +14,7 @@ import torch
 from .. import _c
 from ..errors import HeddleError, call, invalid, make
 from ..elements import elem
-from ..kernel import Dynamic, Kernel, Problem
+from ..kernel import Dynamic, Kernel, Problem, choose_for_device
 from .formats import packed_bytes, type_of
 
 # Activations; those of pairs take a weight that is half gate, half up, its rows interleaved (formats.pair_rows).
@@ -125,6 +125,8 @@ def buckets(key, target):
     """[(tokens that the range takes at most, words of its schedule)] of a layer; the last takes any number: 0."""
     family = (*key.family(), target, settings["workspace"])
     if family not in _buckets:
+        if not _buckets and torch.cuda.is_available():
+            choose_for_device(torch.cuda.get_device_name())
         parts = (part.rpartition(": ") for part in _problem(key, target).bucket_schedules().split("; "))
         _buckets[family] = [(int(border.partition("<=")[2] or 0), words if settings["workspace"] else
                              without_workspace(words)) for border, _, words in parts]
