@@ -148,7 +148,7 @@ static double weight_of(const chooser *c, const sample *x) {
  * the power that a launch draws decides: another cluster size counts as 6 % more, at any size. What
  * is lost beyond 3 % counts most: it is the worst size that is noticed. */
 static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
-  enum { STEEP = 4, STEEPER = 10 };
+  enum { STEEP = 4, STEEPER = 24 };
   const double other_cluster = 0.06, bound = 1.5 * TOLERANCE;
   const sample *x = &c->sample[j];
   if (candidate == x->wish)
