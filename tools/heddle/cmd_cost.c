@@ -19,8 +19,8 @@ static const char about[] =
     "to launchable, the pick of a kernel for a size, a launch over the driver's own call,\n"
     "memory. Each figure is the least of the rounds; compiling is counted in time on a\n"
     "processor, a process by the clock. What needs a device is left out where there is none.\n"
-    "The kernels: bf16, 8192 x 8192 x 8192; `tma` is the kernel alone, `auto` all that answer\n"
-    "for any pitch of B.";
+    "The kernels: bf16, 8192 x 8192 x 8192, tile=128x256 cluster=2 (always, whatever the default\n"
+    "is); `tma` is the kernel alone, `auto` all that answer for any pitch of B.";
 
 static const char examples[] = "heddle cost\n"
                                "heddle cost --rounds 20 --schedule \"tile=256x192 cluster=2\"\n";
@@ -50,7 +50,7 @@ static heddle_status print_compile(heddle_context *ctx, const cost_args *a, cons
   char schedule[256], what[64];
   hd_compile_cost c, threaded;
   char *text = large_problem();
-  snprintf(schedule, sizeof schedule, "%s b=%s", a->schedule ? a->schedule : "", path);
+  snprintf(schedule, sizeof schedule, "%s b=%s", a->schedule, path);
   heddle_status status = hd_cost_compile(ctx, text, schedule, 1, (int32_t)a->rounds, &c);
   if (status == HEDDLE_OK)
     status = hd_cost_compile(ctx, text, schedule, THREADS, (int32_t)a->rounds, &threaded);
@@ -78,7 +78,7 @@ static heddle_status print_process(heddle_context *ctx, const cost_args *a) {
   hd_scratch folder;
   HD_TRY(hd_scratch_open(ctx, getenv("TMPDIR"), &folder));
   char *heddle = find_beside("heddle"), *text = large_problem();
-  heddle_status status = hd_cost_process(ctx, heddle, text, a->schedule ? a->schedule : " ",
+  heddle_status status = hd_cost_process(ctx, heddle, text, a->schedule,
                                          a->ptxas, folder.path, (int32_t)a->rounds, &c);
   hd_scratch_close(&folder);
   hd_free(heddle);
@@ -177,10 +177,10 @@ static heddle_status print_device(heddle_context *ctx, const cost_args *a) {
 }
 
 int cmd_cost(int argc, char **argv) {
-  cost_args a = {.rounds = 9};
+  cost_args a = {.rounds = 9, .schedule = "tile=128x256 cluster=2 store=quad"};
   const cli_option options[] = {
       {"schedule", CLI_TEXT, &a.schedule, "S",
-       "of the kernels that are compiled, over the default"},
+       "of the kernels that are compiled"},
       {"rounds", CLI_INT, &a.rounds, "N", "of each measurement (9)"},
       {"device", CLI_INT, &a.device, "I", "device number (0)"},
       {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "ptxas (found on PATH); none: cached kernels are PTX"},
