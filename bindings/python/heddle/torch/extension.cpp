@@ -392,7 +392,7 @@ c10::optional<at::Tensor> tensor_or_none(PyObject *object) {
 bool is_plain(PyObject *object) { return object == Py_None || THPVariable_CheckExact(object); }
 
 // The op for arguments that need no conversion: tensors of torch's own class, all eight by position. It goes through
-// the dispatcher as torch.ops does, without the boxing of arguments by schema (2 µs). NotImplemented: other arguments.
+// the dispatcher as torch.ops does, without the boxing of arguments by schema. NotImplemented: other arguments.
 PyObject *call_linear(PyObject *, PyObject *const *args, Py_ssize_t n_args) {
   HANDLE_TH_ERRORS
   static const auto &plain = handle("heddle::linear");
