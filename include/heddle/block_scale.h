@@ -2,18 +2,18 @@
  * PTX ISA, "Block Scaling", of mma.sync and of tcgen05.mma).
  *
  * R rows (of A, or columns of B) of K elements have one scale for each `block` elements of k: a
- * byte (ue8m0, ue4m3), or for sm_90a an f32, ceil(K / block) of them a row. A k-block of k is 128
- * bytes of a row of B. Where 128 rows of A share a scale, R is the number of such blocks.
+ * byte (ue8m0, ue4m3), or an f32 for sm_90a; ceil(K / block) per row. A k-block is 128 bytes of a
+ * row of B. If 128 rows of A share a scale, R is the number of such blocks.
  *
- * K-block order (mma.sp: sm_120a, sm_121a): the scales of all rows for one k-block stand together,
- * a row's behind each other; k-blocks stand `pitch` bytes apart, a multiple of 16. With `each` =
+ * K-block order (mma.sp: sm_120a, sm_121a): the scales of all rows for one k-block are contiguous,
+ * one row after another; k-blocks have the distance `pitch` bytes, a multiple of 16. With `each` =
  * k-block / block, scale b of a row is the byte
  *   b / each * pitch + row * each + b % each
- * Of f32 (sm_90a: blocks of 128 of 8-bit types, `each` is 1) it is the four bytes from
+ * For f32 (sm_90a: blocks of 128 of 8-bit types, `each` is 1) it is the four bytes from
  *   b * pitch + row * 4
  * Tile order (tcgen05.mma.sp: sm_100a to sm_110a): tiles of 128 rows by 4 scales, 512 bytes each,
- * as tensor memory takes them; those of 128 rows follow each other along k, whole k-blocks of it,
- * and are `pitch` bytes: scale b of a row is the byte
+ * as tensor memory expects them. The tiles of 128 rows follow each other along k, in whole
+ * k-blocks, and have `pitch` bytes: scale b of a row is the byte
  *   row / 128 * pitch + b / 4 * 512 + row % 32 * 16 + row / 32 % 4 * 4 + b % 4
  *
  * Blocks past K have scale 0 in the last k-block: kernels read them, and multiply zeros with them,
@@ -41,23 +41,23 @@ typedef enum heddle_scales_order {
   HEDDLE_SCALES_TILES
 } heddle_scales_order;
 
-/* What is scaled, and in which order its scales stand. */
+/* The scaled matrix, and the order of its scales. */
 typedef struct heddle_block_scale_shape {
   heddle_scales_order order;
   heddle_elem elem; /* of the matrix that is scaled */
   uint32_t block;   /* elements of k that share a scale */
   uint64_t rows, k;
-  uint32_t scale_bytes; /* of a scale: 1 (or 0), or 4 of f32, in k-block order alone */
+  uint32_t scale_bytes; /* of a scale: 1 (or 0); or 4 for f32, only in k-block order */
 } heddle_block_scale_shape;
 
-/* The least pitch (of tiles the only one), and the bytes of all scales at it. */
+/* The minimum pitch (for tiles the only one), and the bytes of all scales with it. */
 HEDDLE_API heddle_status heddle_block_scale_plan(heddle_context *ctx,
                                                  const heddle_block_scale_shape *shape,
                                                  size_t *pitch, size_t *n_bytes);
 
-/* Row-major scales, rows row_bytes apart, to an order at a pitch of the caller's. Bytes between the
- * rows' scales of a k-block and the pitch are left alone; rows past R of a tile become 0. Nothing
- * is written on failure. */
+/* Converts row-major scales with row pitch row_bytes to an order with the caller's pitch. Bytes
+ * between the scales of a k-block and the pitch are not changed; rows of a tile after R become 0.
+ * Nothing is written on failure. */
 HEDDLE_API heddle_status heddle_block_scale_pack(heddle_context *ctx,
                                                  const heddle_block_scale_shape *shape,
                                                  const void *scales, size_t row_bytes,

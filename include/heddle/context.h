@@ -22,9 +22,9 @@ typedef struct heddle_diagnostic {
   uint32_t line, col;  /* 1-based; 0 = unknown */
 } heddle_diagnostic;
 
-/* Holds diagnostics. Not thread-safe: one context a thread. The first one of a process reserves
- * address space (256 MiB, less under a limit), for calls that run out of memory: they end in
- * HEDDLE_NO_MEMORY, with everything freed. */
+/* Holds diagnostics. Not thread-safe: use one context per thread. The first context of a process
+ * reserves address space (256 MiB, less under a limit), so that calls which run out of memory can
+ * return HEDDLE_NO_MEMORY with everything freed. */
 typedef struct heddle_context heddle_context;
 
 /* A new context, owned by the caller. NULL when out of memory. */
@@ -32,16 +32,16 @@ HEDDLE_API heddle_context *heddle_context_create(void);
 /* Frees it and every diagnostic in it; accepts NULL. */
 HEDDLE_API void heddle_context_free(heddle_context *ctx);
 
-/* How many diagnostics it holds, and the i-th (borrowed; NULL when i is out of range). Of a NULL
- * ctx: none. */
+/* The number of diagnostics, and the i-th (borrowed; NULL if i is out of range). A NULL ctx has
+ * none. */
 HEDDLE_API size_t heddle_context_count(const heddle_context *ctx);
 HEDDLE_API const heddle_diagnostic *heddle_context_get(const heddle_context *ctx, size_t i);
 /* Drops all diagnostics; accepts NULL. */
 HEDDLE_API void heddle_context_clear(heddle_context *ctx);
 
 /* Formats a diagnostic as `FILE:LINE:COL: error[RULE]: TEXT` into out (at most out_bytes with the
- * final NUL; out may be NULL when out_bytes is 0); returns the length that it would have. Of a NULL
- * diagnostic: "". */
+ * final NUL; out may be NULL when out_bytes is 0); returns the full length. A NULL diagnostic gives
+ * "". */
 HEDDLE_API size_t heddle_diagnostic_format(const heddle_diagnostic *diagnostic, char *out,
                                            size_t out_bytes);
 

@@ -10,8 +10,9 @@
 extern "C" {
 #endif
 
-/* n elements that lie together, to f32: exact, but for s32, which rounds to nearest even. 4-bit
- * types are two a byte, low nibble first. HEDDLE_INVALID when elem is not a type. Thread-safe. */
+/* Converts n contiguous elements to f32. The conversion is exact, except for s32, which rounds to
+ * nearest even. Two 4-bit elements share a byte, low nibble first. HEDDLE_INVALID when elem is not
+ * a type. Thread-safe. */
 HEDDLE_API heddle_status heddle_elem_to_f32(heddle_elem elem, size_t n, const void *elements,
                                             float *values);
 

@@ -31,17 +31,17 @@ HEDDLE_API void heddle_module_free(heddle_module *module);
  * gives the same module, printing that the same bytes. text_bytes may be NULL. */
 HEDDLE_API heddle_status heddle_module_print(const heddle_module *module, char **text,
                                              size_t *text_bytes);
-/* How many kernels it holds, and the name of the i-th (borrowed; NULL when i is out of range). */
+/* The number of kernels, and the name of the i-th (borrowed; NULL when i is out of range). */
 HEDDLE_API size_t heddle_module_kernel_count(const heddle_module *module);
 HEDDLE_API const char *heddle_module_kernel_name(const heddle_module *module, size_t i);
-/* 32 hexadecimal digits and a NUL: equal for modules that differ in names of values, comments and
- * spelling only. */
+/* 32 hexadecimal digits and a NUL: equal for modules that differ only in names of values, comments
+ * and formatting. */
 HEDDLE_API void heddle_module_hash(const heddle_module *module, char out[33]);
 
 /* ---- problems ----
  * D[m, n] = act(alpha * (A[m, k] B[k, n] * scale_a * scale_b) + beta * C[m, n] + bias) */
 
-/* T: columns of a B that is gathered. */
+/* T: columns of B with gather_b, or of D with combine_d. */
 typedef enum heddle_dim {
   HEDDLE_DIM_M,
   HEDDLE_DIM_N,
@@ -59,8 +59,9 @@ typedef enum heddle_order {
   HEDDLE_COL_MAJOR
 } heddle_order;
 
-/* A problem in the making. Setters only note what they are given, the last call of each counts, and
- * strings are copied; heddle_problem_build and heddle_compile_module check it. Not thread-safe. */
+/* A problem under construction. Setters only store their arguments and copy strings; the last call
+ * of a setter counts. heddle_problem_build and heddle_compile_module check the problem. Not
+ * thread-safe. */
 typedef struct heddle_problem heddle_problem;
 
 /* name: a C identifier; target: "sm_90a". Owned by the caller; NULL when out of memory. */
@@ -68,73 +69,77 @@ HEDDLE_API heddle_problem *heddle_problem_create(const char *name, const char *t
 /* Accepts NULL. */
 HEDDLE_API void heddle_problem_free(heddle_problem *problem);
 
-/* What diagnostics about the problem point at: a place in the embedder's own source. */
+/* The location that diagnostics about the problem name: a line of the embedder's source. */
 HEDDLE_API void heddle_problem_set_place(heddle_problem *problem, const char *file, uint32_t line,
                                          uint32_t col);
-/* Over the default schedule: "tile=128x256x64 stages=4". */
+/* Overrides the default schedule: "tile=128x256x64 stages=4". */
 HEDDLE_API void heddle_problem_set_schedule(heddle_problem *problem, const char *schedule);
 
-/* Every size but g and t is needed, in elements. g makes a batch: so many products of the other
- * sizes, at most 1,048,576. Fixed; or known at launch, which checks that it is at most max
- * (0: no bound) and a multiple of divisible_by (0 or 1: anything). */
+/* Sizes in elements; every size except g and t is required. g makes a batch of g products of the
+ * other sizes, at most 1,048,576. A size is fixed (set_size) or known only at launch (set_dynamic).
+ * The launch checks that it is at most max (0: no bound) and a multiple of divisible_by (0 or 1:
+ * any value). */
 HEDDLE_API void heddle_problem_set_size(heddle_problem *problem, heddle_dim dim, int64_t value);
 HEDDLE_API void heddle_problem_set_dynamic(heddle_problem *problem, heddle_dim dim, int64_t max,
                                            int64_t divisible_by);
 
-/* A, sparse, in packed order (docs/format.md); needed. */
+/* A, sparse, in packed order (docs/format.md); required. */
 HEDDLE_API void heddle_problem_set_a(heddle_problem *problem, heddle_elem type);
-/* Dense matrices; B and D are needed, C makes the term beta * C. ld: the row pitch in elements, 0:
- * an argument of the kernel; divisible_by: what is promised, and checked, of a pitch that is an
- * argument (0 or 1: nothing). */
+/* Dense matrices. B and D are required; C adds the term beta * C. ld: the row pitch in elements; 0:
+ * it is an argument of the kernel. divisible_by: a launch checks that such a pitch is a multiple of
+ * it (0 or 1: any value). */
 HEDDLE_API void heddle_problem_set_b(heddle_problem *problem, heddle_elem type, heddle_order order,
                                      int64_t ld, int64_t divisible_by);
 HEDDLE_API void heddle_problem_set_c(heddle_problem *problem, heddle_elem type, heddle_order order,
                                      int64_t ld, int64_t divisible_by);
 HEDDLE_API void heddle_problem_set_d(heddle_problem *problem, heddle_elem type, heddle_order order,
                                      int64_t ld, int64_t divisible_by);
-/* Accumulators: default s32 when A is of integers, else f32. */
+/* The accumulator type; default s32 for integer types, else f32. */
 HEDDLE_API void heddle_problem_set_accumulator(heddle_problem *problem, heddle_elem type);
 
-/* A bias of one value a row of D (along = HEDDLE_DIM_M) or a column (HEDDLE_DIM_N). */
+/* A bias with one value for each row of D (along = HEDDLE_DIM_M) or each column (HEDDLE_DIM_N). */
 HEDDLE_API void heddle_problem_set_bias(heddle_problem *problem, heddle_elem type,
                                         heddle_dim along);
-/* f32 scales of A and B in device memory: one for the matrix, or one a row of A (m of them) and one
- * a column of B (n). The product is scaled before alpha, beta and bias. */
+/* f32 scales of A and B in device memory: one for the matrix, or one for each of the m rows of A or
+ * n columns of B. They are applied before alpha, beta and bias. */
 typedef enum heddle_scale { HEDDLE_SCALE_NONE, HEDDLE_SCALE_ONE, HEDDLE_SCALE_VECTOR } heddle_scale;
 HEDDLE_API void heddle_problem_set_scales(heddle_problem *problem, heddle_scale a, heddle_scale b);
-/* Scales of A and of B for each `block` elements of k (ue8m0, ue4m3; on sm_90a f32 of blocks of
- * 128), in k-block order, on targets with tcgen05 in tile order (heddle/block_scale.h); both
- * operands have them. ld_a, ld_b: pitches of a k-block in scales, 0: an argument of the kernel; of
- * tiles there is none. */
+/* Scales of A and of B for each `block` elements of k (ue8m0, ue4m3; on sm_90a f32 for blocks of
+ * 128), in k-block order, or in tile order on targets with tcgen05 (heddle/block_scale.h). Both
+ * operands have them. ld_a, ld_b: pitches of a k-block in scales; 0: an argument of the kernel.
+ * Tiles have no pitch. */
 HEDDLE_API void heddle_problem_set_block_scales(heddle_problem *problem, heddle_elem type,
                                                 int32_t block, int64_t ld_a, int64_t ld_b);
-/* Of f32 scales: so many rows of A share one (128: 128 x 128 blocks of A); 0, the default: each has
- * its own. */
+/* For f32 scales: the number of rows of A that share one (128: 128 x 128 blocks of A); 0, the
+ * default: each row has its own. */
 HEDDLE_API void heddle_problem_set_block_rows(heddle_problem *problem, int32_t rows);
-/* "mxf4nvf4", …: of the instruction, where several take the types; NULL: any. */
+/* The kind of the instruction ("mxf4nvf4", …), if several support the types; NULL: any. */
 HEDDLE_API void heddle_problem_set_kind(heddle_problem *problem, const char *kind);
 /* alpha, beta as arguments of the kernel; otherwise the constant 1. */
 HEDDLE_API void heddle_problem_set_scalars(heddle_problem *problem, bool alpha, bool beta);
-/* "none" (the default), "relu", "gelu", "gelu_tanh", "silu". Of pairs: "swiglu" (silu(gate) * up),
- * "geglu" (gelu, by erf), "geglu_tanh", "reglu" (relu): A's rows, a multiple of 16, are m/2 of gate
- * and m/2 of up, interleaved by heddle_sparse_pair_rows (heddle/sparse.h) before they are packed; a
- * bias and scales of m are in the order before. D has m/2 rows; there is no C. */
+/* The activation: "none" (the default), "relu", "gelu", "gelu_tanh", "silu". For pairs: "swiglu"
+ * (silu(gate) * up), "geglu" (gelu, by erf), "geglu_tanh", "reglu" (relu): m is a multiple of 16; A
+ * has m/2 rows of gate and m/2 rows of up, which heddle_sparse_pair_rows (heddle/sparse.h)
+ * interleaves before they are packed. A bias and scales along m are in the original order. D has
+ * m/2 rows; there is no C. */
 HEDDLE_API void heddle_problem_set_act(heddle_problem *problem, const char *act);
 /* The user's function `float NAME(float acc, i32 row, i32 col, ptr user)` instead. */
 HEDDLE_API void heddle_problem_set_user(heddle_problem *problem, const char *function);
-/* Of pairs: `float NAME(float gate, float up, i32 row, i32 col, ptr user)`; row is D's. */
+/* For pairs: `float NAME(float gate, float up, i32 row, i32 col, ptr user)`; row is the row of
+ * D. */
 HEDDLE_API void heddle_problem_set_user_pair(heddle_problem *problem, const char *function);
-/* dependent: launches may start before their predecessor in the stream has ended
- * (programmatic dependent launch, sm_90 and later), and wait for it before they touch what it may
- * write. weights_ready: the caller promises that the predecessor does not write A, nor its block
- * scales, which are then read before. Both default to false; weights_ready alone is refused. */
+/* dependent: launches may start before their predecessor in the stream has ended (programmatic
+ * dependent launch, sm_90 and later), and wait for it before they access what it may write.
+ * weights_ready: the caller guarantees that the predecessor writes neither A nor its block scales,
+ * so they are read before it has ended. Both default to false; weights_ready without dependent is
+ * refused. */
 HEDDLE_API void heddle_problem_set_dependent(heddle_problem *problem, bool dependent,
                                              bool weights_ready);
 
-/* Of a batch: matrix i of an operand begins i strides behind the first one. By default the stride
- * is an argument of the kernel ("stride_b", …; of A in bytes, a multiple of 128, else in elements),
- * and 0 at launch shares one matrix among all products. Here it is a constant: elements, or 0:
- * shared. Of A only 0, of D never. */
+/* In a batch, matrix i of an operand begins i strides after the first one. By default the stride is
+ * an argument of the kernel ("stride_b", …; for A in bytes, a multiple of 128; otherwise in
+ * elements), and 0 at launch shares one matrix among all products. This call makes it a constant,
+ * in elements, or 0: shared. A allows only 0; D does not allow 0. */
 typedef enum heddle_operand {
   HEDDLE_OPERAND_A,
   HEDDLE_OPERAND_B,
@@ -147,33 +152,35 @@ typedef enum heddle_operand {
 HEDDLE_API void heddle_problem_set_stride(heddle_problem *problem, heddle_operand operand,
                                           int64_t stride);
 
-/* Groups: the g products of a batch (at most 1,024, fixed or with max) have columns of one B, one
- * C and one D, n in all: product i those from offsets[i] to offsets[i + 1]. `offsets` is an
+/* Groups: the g products of a batch (at most 1,024, fixed or with max) divide the n columns of one
+ * B, one C and one D: product i has those from offsets[i] to offsets[i + 1]. `offsets` is an
  * argument of the kernel, g + 1 i32 in device memory, which the kernel reads when it runs; columns
- * of no group are not touched. sm_90a; docs/support.md says what is refused. */
+ * that belong to no group are not written. sm_90a; docs/support.md says what is refused. */
 HEDDLE_API void heddle_problem_set_groups(heddle_problem *problem, bool groups);
-/* Of groups, n i32 each in device memory, arguments of the kernel. gather_b: column j of the
- * products takes column gather_b[j] of B, which has t columns (HEDDLE_DIM_T, needed then); zeros
- * where the index is none of 0 to t - 1. scatter_d: it goes to column scatter_d[j] of a col_major
- * D, nowhere where that is none of 0 to n - 1. B's address and pitch are multiples of 16 bytes. */
+/* Indices for groups: arguments of the kernel, n i32 each in device memory. gather_b: column j of
+ * the products reads column gather_b[j] of B, which has t columns (HEDDLE_DIM_T, then required); an
+ * index outside 0 to t - 1 reads zeros. scatter_d: column j is stored to column scatter_d[j] of a
+ * col_major D; an index outside 0 to n - 1 stores nothing. B's address and pitch are multiples of
+ * 16 bytes. */
 HEDDLE_API void heddle_problem_set_indices(heddle_problem *problem, bool gather_b, bool scatter_d);
-/* Of groups, 1 to 64 slots: D is col_major and has t columns (HEDDLE_DIM_T, needed then), each the
- * sum of columns of the products. combine_d, t rows of `slots` i32 in device memory, an argument of
- * the kernel, says which, in the order in which they are added; what is none of 0 to n - 1 adds
- * nothing, and a column of no group is none to add. m is fixed. A second kernel, NAME_combine, adds
- * them up behind the products, which lie in the workspace in D's type. 0: none. */
+/* Sums for groups, 1 to 64 slots (0: no sums): D is col_major and has t columns (HEDDLE_DIM_T, then
+ * required), each the sum of columns of the products. combine_d is an argument of the kernel, t
+ * rows of `slots` i32 in device memory: the indices of these columns, in the order of addition. An
+ * index outside 0 to n - 1 adds nothing; a column that belongs to no group must not be named. m is
+ * fixed. The products are stored in the workspace in D's type, and a second kernel, NAME_combine,
+ * adds them up. */
 HEDDLE_API void heddle_problem_set_combine(heddle_problem *problem, int32_t slots);
-/* A statistic of each 128 rows of a column of D, "absmax" or "sumsq" (NULL: none), to the argument
- * scale_d: f32, rows 128 i to 128 i + 127 of column j at i * ldsd + j. scale_d, with "absmax" and a
- * D of e4m3, e5m2 or s8: these rows are divided by absmax / (the largest finite value of the type),
- * at least 2^-126, which scale_d gets instead. */
+/* Also writes a statistic of each 128 rows of a column of D, "absmax" or "sumsq" (NULL: none), to
+ * the argument scale_d: f32, for rows 128 i to 128 i + 127 of column j at i * ldsd + j. scale_d,
+ * with "absmax" and a D of e4m3, e5m2 or s8: these rows are divided by a scale, which is stored
+ * instead: absmax / (the largest finite value of the type), at least 2^-126. */
 HEDDLE_API void heddle_problem_set_reduce(heddle_problem *problem, const char *statistic,
                                           bool scale_d);
 
-/* A module of problem level with the problem as its kernel, verified. HEDDLE_INVALID names what is
- * missing or out of range by itself, HEDDLE_UNSUPPORTED what no target has; what must fit together
- * (types and target, a pitch and its row, k and the group) heddle_compile_module checks. *module is
- * owned; problem stays as it is. */
+/* Makes a verified module at problem level from the problem. HEDDLE_INVALID: a part is missing or
+ * out of range; HEDDLE_UNSUPPORTED: no target supports it. heddle_compile_module checks
+ * combinations (types and target, a pitch and its row, k and the group). *module is owned; the
+ * problem is unchanged. */
 HEDDLE_API heddle_status heddle_problem_build(heddle_context *ctx, const heddle_problem *problem,
                                               heddle_module **module);
 

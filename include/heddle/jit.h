@@ -1,6 +1,6 @@
-/* heddle/jit.h: a problem whose sizes are known at launch, compiled and loaded by ranges of its
- * size, ahead of the launches or when they come. heddle/compile.h makes one kernel of all
- * ranges, to be loaded by whoever wants; this makes and loads a kernel for each. */
+/* heddle/jit.h: compiles and loads one kernel for each range of a size that is known only at
+ * launch, in advance or when a launch needs it. (heddle/compile.h makes one artefact with the
+ * kernels of all ranges, and does not load it.) */
 #ifndef HEDDLE_JIT_H
 #define HEDDLE_JIT_H
 
@@ -20,66 +20,66 @@ typedef struct heddle_jit heddle_jit;
 
 /* Zero-initialise. */
 typedef struct heddle_jit_options {
-  /* As for heddle_compile. schedule NULL: schedules are chosen for ranges of n (or m, of a fixed
-   * n), by `tuned` and the model; or words of your own, or a plan of ranges ("n<=16: tile=64x16;
-   * tile=128x256"), which may be a choice (schedule_is_choice). A problem that says its schedule
-   * itself has one range. cache: each range is an entry. `tuned` is borrowed for the lifetime of
-   * the heddle_jit; all else for the call. */
+  /* As for heddle_compile. schedule: NULL: `tuned` and the model choose schedules for ranges of n
+   * (or of m, if n is fixed); or your own words; or a plan of ranges ("n<=16: tile=64x16;
+   * tile=128x256"), which may be a choice (schedule_is_choice). A problem with its own schedule has
+   * one range. cache: each range is an entry. `tuned` is borrowed for the lifetime of the
+   * heddle_jit, the rest for the call. */
   heddle_compile_options compile;
-  bool lazy;         /* a range is compiled when a launch or heddle_jit_prepare asks for it; false:
-                        all of them by heddle_jit_create */
-  int32_t n_threads; /* not lazy: that compile at once; 0: one */
+  bool lazy;         /* compile a range when a launch or heddle_jit_prepare needs it; false:
+                        heddle_jit_create compiles all */
+  int32_t n_threads; /* not lazy: number of threads that compile; 0: one */
 } heddle_jit_options;
 
-/* Chooses the ranges and, unless lazy, compiles and loads them, into the calling thread's
- * current CUDA context; *jit is owned. The module stays as it is. Where a schedule that Heddle
- * chose does not fit into registers, by ptxas or by the driver's compiler, the next best is
- * taken, as heddle_compile does. Not lazy: the first range that fails fails the call. The errors
- * of heddle_compile_module and heddle_kernel_load. */
+/* Chooses the ranges and, unless lazy, compiles and loads them, into the calling thread's current
+ * CUDA context; *jit is owned. The module is unchanged. If a schedule that Heddle chose does not
+ * fit into registers, according to ptxas or the driver's compiler, the next best is used, as in
+ * heddle_compile. If not lazy, the call fails with the first range that fails. Errors are those of
+ * heddle_compile_module and heddle_kernel_load. */
 HEDDLE_API heddle_status heddle_jit_create(heddle_context *ctx, const heddle_runtime *runtime,
                                            const heddle_module *module,
                                            const heddle_jit_options *options, heddle_jit **jit);
-/* Unloads all; accepts NULL. No launch may be in flight, and no other call on it under way. */
+/* Unloads all; accepts NULL. No launch may be in flight, and no other call may use it. */
 HEDDLE_API void heddle_jit_free(heddle_jit *jit);
 
-/* The arguments of a launch, as heddle_kernel_arg_count and its like; they hold before anything
- * is compiled. The workspace is always one of them: NULL where heddle_jit_workspace says 0. */
+/* The arguments of a launch, like heddle_kernel_arg_count etc.; available before anything is
+ * compiled. The workspace is always one of them: NULL if heddle_jit_workspace says 0. */
 HEDDLE_API size_t heddle_jit_arg_count(const heddle_jit *jit);
 HEDDLE_API const char *heddle_jit_arg_name(const heddle_jit *jit, size_t i);
 HEDDLE_API heddle_arg_class heddle_jit_arg_class(const heddle_jit *jit, size_t i);
 /* How A must be packed, for every range: "mma" or "wgmma". */
 HEDDLE_API const char *heddle_jit_family(const heddle_jit *jit);
 
-/* Compiles and loads the range of these sizes (0: of those that are fixed); done already:
- * nothing happens. Of several threads that ask for one range, one compiles and the others wait
- * for it. A range that failed for what was asked (HEDDLE_INVALID, HEDDLE_UNSUPPORTED,
- * HEDDLE_INTERNAL) keeps its error, and is not tried again; after HEDDLE_ENVIRONMENT and
- * HEDDLE_NO_MEMORY it is, by the next call. HEDDLE_INVALID when another CUDA context is current
- * than at heddle_jit_create. Thread-safe with a ctx a thread. Not while a stream of this context
- * is being captured in another mode than relaxed: loading ends that capture. */
+/* Compiles and loads the range of these sizes (0 for fixed sizes), unless it is ready. If several
+ * threads need one range, one compiles and the others wait. A range that failed with
+ * HEDDLE_INVALID, HEDDLE_UNSUPPORTED or HEDDLE_INTERNAL keeps its error and is not tried again;
+ * after HEDDLE_ENVIRONMENT and HEDDLE_NO_MEMORY the next call tries again. HEDDLE_INVALID if the
+ * current CUDA context is not that of heddle_jit_create. Thread-safe with one ctx per thread. Do
+ * not call it while a stream of this context is captured in a mode other than relaxed: loading
+ * would end that capture. */
 HEDDLE_API heddle_status heddle_jit_prepare(heddle_context *ctx, heddle_jit *jit,
                                             const int64_t size_mnk[3]);
 
-/* Bytes of workspace that a launch with these arguments needs (heddle_kernel_workspace), of the
- * range that they are in, which is prepared for that; a smaller size may need more than a larger
- * one of another range. One that was zeroed once serves launches of all ranges, one after the
- * other. Thread-safe with a ctx a thread. */
+/* Bytes of workspace that a launch with these arguments needs (heddle_kernel_workspace). It
+ * prepares the range of the sizes. A smaller size may need more than a larger one of another range.
+ * A workspace that was zeroed once serves launches of all ranges, one after the other. Thread-safe
+ * with one ctx per thread. */
 HEDDLE_API heddle_status heddle_jit_workspace(heddle_context *ctx, heddle_jit *jit,
                                               const heddle_arg *args, size_t n_args,
                                               uint64_t *n_bytes);
 
-/* Launches the kernel of the range that the sizes are in (heddle_kernel_launch). One that is not
- * compiled yet is prepared first, and the call takes as long; while the stream is being captured
- * that is HEDDLE_INVALID, rule jit.capture: heddle_jit_prepare before. Of a range that is there
- * nothing is allocated, loaded or waited for. Thread-safe with a ctx a thread. */
+/* Launches the kernel of the range of the sizes (heddle_kernel_launch). If the range is not ready,
+ * the call prepares it first; during stream capture this is HEDDLE_INVALID, rule jit.capture: call
+ * heddle_jit_prepare before the capture. If the range is ready, the call does not allocate, load or
+ * wait. Thread-safe with one ctx per thread. */
 HEDDLE_API heddle_status heddle_jit_launch(heddle_context *ctx, heddle_jit *jit,
                                            const heddle_arg *args, size_t n_args, void *stream);
 
-/* A range of the size that is known at launch. */
+/* A range of the size that is known only at launch. */
 typedef struct heddle_jit_range {
   int64_t to;           /* its largest size; 0: the last, all larger ones */
   bool is_ready;        /* compiled and loaded */
-  const char *schedule; /* of a ready one what was taken, as long as the heddle_jit; else NULL */
+  const char *schedule; /* of a ready range, valid as long as the heddle_jit; else NULL */
 } heddle_jit_range;
 
 /* At least 1; ascending. */

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* The CUDA driver, opened. Immutable: any number of threads may use one. */
+/* The opened CUDA driver. Immutable: any number of threads may use one. */
 typedef struct heddle_runtime heddle_runtime;
 
 typedef struct heddle_runtime_config {
@@ -21,18 +21,18 @@ typedef struct heddle_runtime_config {
 } heddle_runtime_config;
 
 /* Opens the driver and initialises it (owned; config may be NULL). HEDDLE_ENVIRONMENT with a
- * sentence when there is no driver, one of its entry points is missing, or it has no device. */
+ * diagnostic if there is no driver, an entry point is missing, or there is no device. */
 HEDDLE_API heddle_status heddle_runtime_create(heddle_context *ctx,
                                                const heddle_runtime_config *config,
                                                heddle_runtime **runtime);
-/* Accepts NULL. Kernels loaded with it must be gone. */
+/* Accepts NULL. Free all kernels loaded with it first. */
 HEDDLE_API void heddle_runtime_free(heddle_runtime *runtime);
 
-/* A kernel, loaded: its manifest and its code in one or more CUDA contexts. */
+/* A loaded kernel: its manifest and its code in one or more CUDA contexts. */
 typedef struct heddle_kernel heddle_kernel;
 
-/* The code of a kernel: a cubin, PTX text, or both (then the PTX is what a device that the cubin
- * does not fit gets, through the driver's JIT). Borrowed for the call; PTX needs no final NUL. */
+/* The code of a kernel: a cubin, PTX text, or both (then a device that the cubin does not fit uses
+ * the PTX, through the driver's JIT). Borrowed for the call; PTX needs no final NUL. */
 typedef struct heddle_image {
   const void *cubin;
   size_t cubin_bytes;
@@ -41,23 +41,24 @@ typedef struct heddle_image {
 } heddle_image;
 
 /* Loads a kernel into the calling thread's current CUDA context (owned). manifest_json is the text
- * of NAME.json, which holds hashes of the code: HEDDLE_INVALID when the image is not the code that
- * it was written with, for a bad manifest, or when no context is current;
- * HEDDLE_ENVIRONMENT with the driver's error and log; HEDDLE_UNSUPPORTED when the code does not fit
- * the device, or the driver's compiler spilled registers or serialised wgmma. */
+ * of NAME.json, which holds hashes of the code: HEDDLE_INVALID if the image is not the code of this
+ * manifest, for a bad manifest, or if no context is current; HEDDLE_ENVIRONMENT with the driver's
+ * error and log; HEDDLE_UNSUPPORTED when the code does not fit the device, or the driver's compiler
+ * spilled registers or serialised wgmma. */
 HEDDLE_API heddle_status heddle_kernel_load(heddle_context *ctx, const heddle_runtime *runtime,
                                             const char *manifest_json, size_t json_bytes,
                                             const heddle_image *image, heddle_kernel **kernel);
 
-/* Loads it into the now current context as well (another device); done already: nothing happens.
- * Errors are those of heddle_kernel_load. Not while another thread launches this kernel. A context
- * is known by its handle: free the kernel before a context that it was loaded into is destroyed. */
+/* Also loads the kernel into the current context (another device), unless it is loaded there.
+ * Errors are those of heddle_kernel_load. Do not call it while another thread launches this kernel.
+ * A context is identified by its handle: free the kernel before you destroy a context in which it
+ * is loaded. */
 HEDDLE_API heddle_status heddle_kernel_attach(heddle_context *ctx, heddle_kernel *kernel);
 
 /* Unloads it everywhere; accepts NULL. No launch may be in flight. */
 HEDDLE_API void heddle_kernel_free(heddle_kernel *kernel);
 
-/* One argument's value: the member of its class. Pointers are device addresses. */
+/* The value of an argument: use the member of its class. Pointers are device addresses. */
 typedef union heddle_arg {
   const void *ptr;
   int32_t i32;
@@ -72,27 +73,27 @@ typedef enum heddle_arg_class {
   HEDDLE_CLASS_F32
 } heddle_arg_class;
 
-/* How many arguments a launch takes (fixed sizes are not passed), and the i-th: "a", "m", "ldb", …
- * with its class. NULL, and HEDDLE_CLASS_I64, when i is out of range. Strings live as long as the
- * kernel. */
+/* The number of arguments of a launch (fixed sizes are not passed), and the name ("a", "m", "ldb",
+ * …) and class of the i-th. NULL, and HEDDLE_CLASS_I64, when i is out of range. Strings live as
+ * long as the kernel. */
 HEDDLE_API size_t heddle_kernel_arg_count(const heddle_kernel *kernel);
 HEDDLE_API const char *heddle_kernel_arg_name(const heddle_kernel *kernel, size_t i);
 HEDDLE_API heddle_arg_class heddle_kernel_arg_class(const heddle_kernel *kernel, size_t i);
 
-/* Bytes of workspace that a launch with these sizes and strides needs, in any context that the
- * kernel is loaded in (pointers are not looked at); 0: none, pass NULL. The caller owns it, zeroes
- * it once and gives each concurrent launch its own. A launch leaves its counters at zero, so that
- * it serves all later launches of the same kernel, of whatever sizes it is large enough for; before
- * another kernel uses it, it is zeroed again. */
+/* Bytes of workspace that a launch with these sizes and strides needs, in any context in which the
+ * kernel is loaded (pointers are ignored); 0: none, pass NULL. The caller owns the workspace,
+ * zeroes it once and gives each concurrent launch its own. A launch leaves its counters at zero, so
+ * the workspace serves all later launches of the same kernel for which it is large enough. Zero it
+ * again before another kernel uses it. */
 HEDDLE_API heddle_status heddle_kernel_workspace(heddle_context *ctx, const heddle_kernel *kernel,
                                                  const heddle_arg *args, size_t n_args,
                                                  uint64_t *n_bytes);
 
 /* Launches into a stream (a CUstream or cudaStream_t; NULL: the default stream) of the current
- * context. args in the order of heddle_kernel_arg_name. Allocates, loads and waits for nothing, so
- * a stream being captured into a graph works. HEDDLE_INVALID for values that break a rule or a
- * context without this kernel, HEDDLE_UNSUPPORTED when no variant takes them, HEDDLE_ENVIRONMENT
- * when the driver refuses. ctx gets the sentence; NULL: none. Thread-safe with a ctx a thread. */
+ * context. args in the order of heddle_kernel_arg_name. Does not allocate, load or wait, so it
+ * works during stream capture. HEDDLE_INVALID for values that break a rule or a context without
+ * this kernel, HEDDLE_UNSUPPORTED if no variant accepts them, HEDDLE_ENVIRONMENT if the driver
+ * refuses. ctx gets the diagnostic; it may be NULL. Thread-safe with one ctx per thread. */
 HEDDLE_API heddle_status heddle_kernel_launch(heddle_context *ctx, const heddle_kernel *kernel,
                                               const heddle_arg *args, size_t n_args, void *stream);
 
@@ -102,15 +103,15 @@ typedef struct heddle_named_arg {
   heddle_arg value;
 } heddle_named_arg;
 
-/* Arguments that come by name, in any order, as heddle_kernel_launch and heddle_kernel_workspace
- * take them: args has room for heddle_kernel_arg_count values, and is untouched on failure.
- * HEDDLE_INVALID when a name is not one of the kernel's (and the nearest that is), stands twice, or
- * one is missing. Thread-safe with a ctx a thread. */
+/* Converts arguments given by name, in any order, to the array that heddle_kernel_launch and
+ * heddle_kernel_workspace take. args has room for heddle_kernel_arg_count values, and is untouched
+ * on failure. HEDDLE_INVALID if a name is unknown (the diagnostic has the nearest one), given
+ * twice, or missing. Thread-safe with one ctx per thread. */
 HEDDLE_API heddle_status heddle_kernel_args_by_name(heddle_context *ctx,
                                                     const heddle_kernel *kernel,
                                                     const heddle_named_arg *named, size_t n_named,
                                                     heddle_arg *args);
-/* heddle_kernel_launch with the arguments by name: some 10 ns an argument more. */
+/* heddle_kernel_launch with the arguments by name: about 10 ns slower for each argument. */
 HEDDLE_API heddle_status heddle_kernel_launch_named(heddle_context *ctx,
                                                     const heddle_kernel *kernel,
                                                     const heddle_named_arg *named, size_t n_named,
@@ -126,25 +127,26 @@ HEDDLE_API heddle_status heddle_kernel_function(heddle_context *ctx, heddle_kern
 /* "int NAME(const void *a, …, void *stream)". Lives as long as the kernel. */
 HEDDLE_API const char *heddle_kernel_prototype(const heddle_kernel *kernel);
 
-/* What the driver says of one entry point, in the context that loaded the kernel first. Strings
- * live as long as the kernel. */
+/* The driver's data about one entry point, in the first context in which the kernel was loaded.
+ * Strings live as long as the kernel. */
 typedef struct heddle_kernel_info {
   const char *entry;
-  const char *path; /* how B comes, and D goes where that differs: "tma", "tma_permuted",
+  const char *path; /* how B is loaded, and how D is stored if that differs: "tma", "tma_permuted",
                        "tma_staged", "copied", "copied_staged", "gather16", "gather8", "gather4",
-                       "gather", "cp_async16", "cp_async4", "ld_st"; of the kernel that a launch of
-                       "copied" runs ahead: "copy_b" */
+                       "gather", "cp_async16", "cp_async4", "ld_st"; "copy_b" for the kernel that a
+                       launch of "copied" runs first */
   int32_t n_threads, cluster;
   int32_t n_registers;  /* a thread */
   int32_t shared_bytes; /* static and dynamic, a CTA */
   int32_t local_bytes;  /* a thread; 0 in a kernel that passed the gate */
-  uint32_t n_resident;  /* CTAs that the device holds at once */
+  uint32_t n_resident;  /* CTAs that run on the device at the same time */
 } heddle_kernel_info;
 
 HEDDLE_API const char *heddle_kernel_name(const heddle_kernel *kernel);
 /* How A must be packed: "mma" or "wgmma" (heddle_family_parse, heddle/sparse.h). */
 HEDDLE_API const char *heddle_kernel_family(const heddle_kernel *kernel);
-/* Its A has rows of gate and up, interleaved (heddle_sparse_pair_rows), and D half as many. */
+/* Whether A has interleaved rows of gate and up (heddle_sparse_pair_rows) and D half as many
+ * rows. */
 HEDDLE_API bool heddle_kernel_takes_pairs(const heddle_kernel *kernel);
 HEDDLE_API size_t heddle_kernel_variant_count(const heddle_kernel *kernel);
 /* HEDDLE_INVALID when index is out of range. */

@@ -1,5 +1,5 @@
-/* heddle/launcher.h: kernels ahead of time: the C source that loads and launches one without
- * Heddle, as `heddle gen` writes it. Needs no GPU, no driver, no LLVM. */
+/* heddle/launcher.h: writes the C source that loads and launches a kernel without Heddle, as
+ * `heddle gen` does. Needs no GPU, no driver, no LLVM. */
 #ifndef HEDDLE_LAUNCHER_H
 #define HEDDLE_LAUNCHER_H
 
@@ -11,8 +11,7 @@
 extern "C" {
 #endif
 
-/* One target's kernel: heddle_compiled_manifest, and the code that it was written with. Borrowed
- * for the call. */
+/* The kernel of one target: heddle_compiled_manifest and its code. Borrowed for the call. */
 typedef struct heddle_launcher_part {
   const char *manifest_json;
   size_t json_bytes;
@@ -23,23 +22,24 @@ enum { HEDDLE_MAX_LAUNCHER_PARTS = 8 };
 
 typedef struct heddle_launcher heddle_launcher;
 
-/* The launcher of one problem's kernel for one target or several (n_parts of them, 1 to 8), NAME
- * being the kernel's name. The same parts give the same bytes. *launcher is owned. HEDDLE_INVALID
- * when a manifest is not that of its code, when parts are of two problems or of one target twice,
- * or when C has another use for the name. Thread-safe with a ctx a thread. */
+/* Writes the launcher of a kernel for one or several targets (n_parts, 1 to 8). NAME is the name of
+ * the kernel. The same parts give the same bytes. *launcher is owned. HEDDLE_INVALID if a manifest
+ * does not belong to its code, if the parts belong to two problems or twice to one target, or if C
+ * reserves the name. Thread-safe with one ctx per thread. */
 HEDDLE_API heddle_status heddle_launcher_write(heddle_context *ctx,
                                                const heddle_launcher_part *parts, size_t n_parts,
                                                heddle_launcher **launcher);
 /* Accepts NULL. */
 HEDDLE_API void heddle_launcher_free(heddle_launcher *launcher);
 
-/* What goes into files of these names, in one folder. Borrowed, until heddle_launcher_free. */
+/* The contents of the files with these names, in one folder. Borrowed: valid until
+ * heddle_launcher_free. */
 HEDDLE_API const char *heddle_launcher_name(const heddle_launcher *launcher);   /* NAME */
 HEDDLE_API const char *heddle_launcher_header(const heddle_launcher *launcher); /* NAME.h */
-/* NAME.c: C11 or C++17. The assembler takes NAME.c.bin into it. */
+/* NAME.c: C11 or C++17. It includes NAME.c.bin with .incbin. */
 HEDDLE_API const char *heddle_launcher_source(const heddle_launcher *launcher);
 HEDDLE_API const void *heddle_launcher_binary(const heddle_launcher *launcher, size_t *n_bytes);
-/* NAME.json: which targets there are, and where their code lies; `heddle run` takes it. */
+/* NAME.json: the targets and the offsets of their code; `heddle run` accepts it. */
 HEDDLE_API const char *heddle_launcher_manifest(const heddle_launcher *launcher);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* heddle/manifest.h: what a kernel takes, said without loading it: for the simulator, and for who
- * binds arguments before there is a device. */
+/* heddle/manifest.h: reads the arguments of a kernel without loading it: for the simulator, and to
+ * bind arguments without a device. */
 #ifndef HEDDLE_MANIFEST_H
 #define HEDDLE_MANIFEST_H
 
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* A manifest, read. Immutable: any number of threads may use one. */
+/* A manifest. Immutable: any number of threads may use one. */
 typedef struct heddle_manifest heddle_manifest;
 
 /* Reads the text of heddle_compiled_manifest, or NAME.json of `heddle gen` (borrowed for the call);
@@ -28,13 +28,13 @@ HEDDLE_API void heddle_manifest_free(heddle_manifest *manifest);
 HEDDLE_API const char *heddle_manifest_name(const heddle_manifest *manifest);
 HEDDLE_API const char *heddle_manifest_target(const heddle_manifest *manifest);
 /* How A must be packed (heddle_family_parse, heddle/sparse.h), and the C function of
- * heddle_kernel_function: as heddle_kernel_family and heddle_kernel_prototype say them. */
+ * heddle_kernel_function: as in heddle_kernel_family and heddle_kernel_prototype. */
 HEDDLE_API const char *heddle_manifest_family(const heddle_manifest *manifest);
-/* As heddle_kernel_takes_pairs says it. */
+/* As heddle_kernel_takes_pairs. */
 HEDDLE_API bool heddle_manifest_takes_pairs(const heddle_manifest *manifest);
 HEDDLE_API const char *heddle_manifest_prototype(const heddle_manifest *manifest);
 
-/* An argument of a launch, and what a launch checks of it. */
+/* An argument of a launch, with the checks of a launch. */
 typedef struct heddle_manifest_arg {
   const char *name; /* "a", "m", "ldb", … */
   heddle_arg_class arg_class;
@@ -44,11 +44,11 @@ typedef struct heddle_manifest_arg {
   int64_t max;          /* of a size; 0: no bound */
 } heddle_manifest_arg;
 
-/* How many arguments a launch takes (fixed sizes are not passed), and the i-th. They come in the
- * order a, b, c, d, bias, scale_a, scale_b, block_scale_a, block_scale_b, user, offsets, gather_b,
+/* How many arguments a launch takes (fixed sizes are not passed), and the i-th. Their order is a,
+ * b, c, d, bias, scale_a, scale_b, block_scale_a, block_scale_b, user, offsets, gather_b,
  * scatter_d, combine_d, scale_d, m, n, k, g, t, ldb, ldc, ldd, ldsa, ldsb, ldsd, stride_a to
- * stride_scale_b, alpha, beta, workspace: those that the problem has. HEDDLE_INVALID when i is out
- * of range. */
+ * stride_scale_b, alpha, beta, workspace: those that the problem has. HEDDLE_INVALID if i is out of
+ * range. */
 HEDDLE_API size_t heddle_manifest_arg_count(const heddle_manifest *manifest);
 HEDDLE_API heddle_status heddle_manifest_get_arg(const heddle_manifest *manifest, size_t i,
                                                  heddle_manifest_arg *arg);

@@ -1,5 +1,6 @@
-/* heddle/memory.h: device, memory and copies for programs that have no CUDA of their own (examples,
- * tests). One that has, passes its own pointers, streams and context to heddle_kernel_launch. */
+/* heddle/memory.h: device, memory and copies for programs that do not use CUDA themselves
+ * (examples, tests). Other programs pass their own pointers, streams and context to
+ * heddle_kernel_launch. */
 #ifndef HEDDLE_MEMORY_H
 #define HEDDLE_MEMORY_H
 
@@ -10,7 +11,7 @@ extern "C" {
 #endif
 
 /* Makes the primary context of a device current on this thread. The driver keeps it until
- * heddle_runtime_free. HEDDLE_ENVIRONMENT when there is no such device. One thread at a time. */
+ * heddle_runtime_free. HEDDLE_ENVIRONMENT if there is no such device. One thread at a time. */
 HEDDLE_API heddle_status heddle_device_use(heddle_context *ctx, heddle_runtime *runtime,
                                            int ordinal);
 /* Target of the current device: "sm_90a", "sm_80", … (at most 16 bytes with the NUL). */
@@ -23,7 +24,8 @@ HEDDLE_API heddle_status heddle_device_alloc(heddle_context *ctx, const heddle_r
                                              size_t n_bytes, void **pointer);
 HEDDLE_API void heddle_device_free(const heddle_runtime *runtime, void *pointer);
 
-/* Copies that wait for all work of the current context before them and until they are done. */
+/* Synchronous copies: they wait for all earlier work of the current context, and until they are
+ * complete. */
 HEDDLE_API heddle_status heddle_device_upload(heddle_context *ctx, const heddle_runtime *runtime,
                                               void *to, const void *from, size_t n_bytes);
 HEDDLE_API heddle_status heddle_device_download(heddle_context *ctx, const heddle_runtime *runtime,

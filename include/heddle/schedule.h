@@ -1,5 +1,5 @@
-/* heddle/schedule.h: the schedules of a problem: which are legal, and what the cost model says of
- * one. Needs no GPU and no driver. heddle/tuned.h has what was measured. */
+/* heddle/schedule.h: lists the legal schedules of a problem, and predicts their times with the cost
+ * model. Needs no GPU and no driver. heddle/tuned.h has measured choices. */
 #ifndef HEDDLE_SCHEDULE_H
 #define HEDDLE_SCHEDULE_H
 
@@ -16,20 +16,21 @@ extern "C" {
 /* An estimate for one launch with cold operands. Strings live as long as the library. */
 typedef struct heddle_prediction {
   double seconds;
-  double dense_seconds; /* of a dense library's product, the same sizes and types, A not pruned */
+  double dense_seconds; /* time of a dense library for the same sizes and types, with A not
+                           pruned */
   const char *binds;    /* the resource that takes longest: "DRAM", "L2 to shared memory", … */
   const char *device;   /* whose rates were used: "NVIDIA H200" */
-  int64_t units;        /* of work: tiles times splits */
-  double waves;         /* units over the CTAs that run at once */
+  int64_t units;        /* units of work: tiles times splits */
+  double waves;         /* units over the number of CTAs that run at the same time */
 } heddle_prediction;
 
-/* Predicts the kernel of a module with one kernel, which stays as it is. target and schedule as in
- * heddle_compile_options (NULL: what the module says, else the default); of a plan of buckets the
- * one that a launch of these sizes takes. size_mnk: of sizes known at launch, in elements (0: 4096,
- * or the size's max where that is less; may be NULL). HEDDLE_INVALID for a schedule that is not
- * legal and a size that no launch could have, HEDDLE_UNSUPPORTED for a target whose rates nobody
- * measured (all but sm_90a), and as heddle_compile. *prediction is untouched on failure.
- * Thread-safe with a ctx a thread. */
+/* Predicts the time of the kernel of a module with one kernel, which is unchanged. target and
+ * schedule: as in heddle_compile_options (NULL: those of the module, else the default); for a plan
+ * of buckets, the one that a launch with these sizes uses. size_mnk: the sizes that are known only
+ * at launch, in elements (0: 4096, or the size's max if that is smaller; may be NULL).
+ * HEDDLE_INVALID for a schedule that is not legal and for a size that no launch can have,
+ * HEDDLE_UNSUPPORTED for a target whose rates were not measured (all except sm_90a), and as
+ * heddle_compile. *prediction is untouched on failure. Thread-safe with one ctx per thread. */
 HEDDLE_API heddle_status heddle_schedule_predict(heddle_context *ctx, const heddle_module *module,
                                                  const char *target, const char *schedule,
                                                  const int64_t size_mnk[3],
@@ -38,17 +39,17 @@ HEDDLE_API heddle_status heddle_schedule_predict(heddle_context *ctx, const hedd
 /* A list of schedules. Immutable: any number of threads may use one. */
 typedef struct heddle_schedule_list heddle_schedule_list;
 
-/* Every legal schedule of the one kernel of a module of problem level, the default first; with keys
- * only those that have them ("tile=128x256 stages=4"; NULL: all), which may be none. Some 10,000
- * take 0.2 s. target as in heddle_compile_options. *list is owned, and untouched on failure.
- * HEDDLE_INVALID for keys that are none and a kernel at tile level, which has its schedule, and as
- * heddle_compile. Thread-safe with a ctx a thread. */
+/* Lists every legal schedule of the kernel of a module at problem level with one kernel, the
+ * default first. keys selects those with these keys ("tile=128x256 stages=4"; NULL: all); the list
+ * may be empty. About 10,000 schedules take 0.2 s. target: as in heddle_compile_options. *list is
+ * owned, and untouched on failure. HEDDLE_INVALID for unknown keys and for a kernel at tile level,
+ * which already has a schedule, and as heddle_compile. Thread-safe with one ctx per thread. */
 HEDDLE_API heddle_status heddle_schedule_enumerate(heddle_context *ctx,
                                                    const heddle_module *module, const char *target,
                                                    const char *keys, heddle_schedule_list **list);
 HEDDLE_API size_t heddle_schedule_list_count(const heddle_schedule_list *list);
-/* The i-th, as heddle_compile_options.schedule takes it (borrowed, until
- * heddle_schedule_list_free); NULL when i is out of range. */
+/* The i-th, for heddle_compile_options.schedule (borrowed: valid until heddle_schedule_list_free);
+ * NULL if i is out of range. */
 HEDDLE_API const char *heddle_schedule_list_get(const heddle_schedule_list *list, size_t i);
 /* Accepts NULL. */
 HEDDLE_API void heddle_schedule_list_free(heddle_schedule_list *list);

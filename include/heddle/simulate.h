@@ -1,6 +1,7 @@
-/* heddle/simulate.h: runs a compiled kernel without a GPU: the PTX itself, with every access
- * checked for bounds, initialisation and order, under a schedule that is as bad as the hardware's
- * rules allow. Some hundred million products a second; needs no driver. */
+/* heddle/simulate.h: executes the PTX of a compiled kernel without a GPU. It checks every access
+ * for bounds, initialisation and order, with the worst execution order that the rules of the
+ * hardware allow. It executes about a hundred million multiplications per second, and needs no
+ * driver. */
 #ifndef HEDDLE_SIMULATE_H
 #define HEDDLE_SIMULATE_H
 
@@ -24,11 +25,11 @@ typedef enum heddle_sim_order {
 typedef struct heddle_simulation {
   const char *manifest, *ptx; /* of heddle_compiled_manifest and _ptx, or files of `heddle gen` */
   size_t manifest_bytes, ptx_bytes;
-  /* In the order of heddle_kernel_launch. Pointers are to host memory, of arg_bytes (of numbers:
-   * 0), which the kernel sees at an address that is a multiple of 256. The workspace is NULL, then
-   * one is made, or the caller's, zeroed once, for launch after launch (heddle_kernel_workspace).
-   * An address that stands in memory (behind `user`) leads nowhere: what an epilogue of one's own
-   * reads, stands there itself. */
+  /* In the order of heddle_kernel_launch. Pointers point to host memory of arg_bytes bytes (0 for
+   * numbers); the kernel sees it at an address that is a multiple of 256. The workspace is NULL
+   * (one is made), or the caller's, zeroed once, for several launches (heddle_kernel_workspace).
+   * Addresses stored in memory (behind `user`) are not valid: the data that a user epilogue reads
+   * must be in the memory of `user` itself. */
   const heddle_arg *args;
   const size_t *arg_bytes;
   size_t n_args;
@@ -36,11 +37,11 @@ typedef struct heddle_simulation {
   uint64_t seed;
 } heddle_simulation;
 
-/* Runs it; D holds the result, and is with a workspace all that it may write. HEDDLE_MISMATCH with
- * a diagnostic for each thing that is wrong, which names the line of the PTX; then D is
- * unspecified. HEDDLE_INVALID for a bad manifest, PTX that is malformed or not that of the
- * manifest, or values that heddle_kernel_launch would refuse; HEDDLE_UNSUPPORTED names an
- * instruction that is not simulated. Thread-safe with a ctx, a D and a workspace a thread. */
+/* Runs the launch; D has the result. It writes only D and the workspace. HEDDLE_MISMATCH: a fault
+ * was found; a diagnostic for each fault names its line of the PTX, and D is unspecified.
+ * HEDDLE_INVALID for a bad manifest, for PTX that is malformed or does not belong to the manifest,
+ * and for values that heddle_kernel_launch would refuse. HEDDLE_UNSUPPORTED names an instruction
+ * that is not simulated. Thread-safe with one ctx, D and workspace per thread. */
 HEDDLE_API heddle_status heddle_simulate(heddle_context *ctx, const heddle_simulation *simulation);
 
 #ifdef __cplusplus

@@ -1,17 +1,17 @@
 /* heddle/sparse.h: 2:4 sparse matrices: prune, compress, pack, and back (docs/format.md).
  *
- * A matrix is M rows of K elements. Dense rows stand row_bytes apart; 4-bit elements are two a
+ * A matrix is M rows of K elements. Dense rows have the pitch row_bytes; two 4-bit elements share a
  * byte, low nibble first. K is a multiple of the type's sparse group (heddle_elem_info.group: 4, or
  * 2 for tf32, or 8 for 4-bit types), M and K at least 1. Neither N nor the other operand is needed.
  *
  * Source of all patterns and codes: PTX ISA, "Sparse matrix storage", of mma.sp and of
  * wgmma.mma_async.sp.
  *
- * A group's `unit` is what one 2-bit index selects: an element, or a pair of 4-bit elements. Of 4
- * units 2 stay (tf32: of 2 units 1). A unit is zero when all its value bits but the signs are: -0.0
- * is a zero, NaN is not. The low 13 bits of tf32 are ignored.
+ * A group's `unit` is what one 2-bit index selects: an element, or a pair of 4-bit elements. Two of
+ * 4 units are kept (tf32: one of 2). A unit is zero if all its bits except the signs are zero: -0.0
+ * is zero, NaN is not. The low 13 bits of tf32 are ignored.
  *
- * All memory is the caller's; ask heddle_sparse_plan for sizes first. Data is little-endian.
+ * The caller provides all memory; heddle_sparse_plan gives the sizes. Data is little-endian.
  * Common errors: HEDDLE_INVALID (K not a multiple of the group, an empty matrix, a row stride
  * shorter than a row, a size past SIZE_MAX) and HEDDLE_UNSUPPORTED (a type that is never a sparse
  * operand, or not in that family), each with a diagnostic in ctx (may be NULL). Thread-safe for
@@ -31,11 +31,12 @@
 extern "C" {
 #endif
 
-/* Which instructions read a packed matrix; heddle_kernel_family (heddle/kernel.h) tells a kernel's.
- * Numbers are pinned: files hold them. */
+/* The instructions that read a packed matrix; heddle_kernel_family (heddle/kernel.h) gives that of
+ * a kernel. Numbers are pinned: files hold them. */
 typedef enum heddle_family {
-  HEDDLE_FAMILY_NONE = 0,  /* canonical: no instruction's */
-  HEDDLE_FAMILY_MMA = 1,   /* mma.sp, sm_80 and up; tcgen05.mma.sp of types of two a byte */
+  HEDDLE_FAMILY_NONE = 0,  /* canonical: not for an instruction */
+  HEDDLE_FAMILY_MMA = 1,   /* mma.sp, sm_80 and later; tcgen05.mma.sp of types with two elements per
+                              byte */
   HEDDLE_FAMILY_WGMMA = 2, /* wgmma.mma_async.sp, sm_90a; tcgen05.mma.sp of the other types */
 } heddle_family;
 
@@ -56,7 +57,7 @@ enum {
   HEDDLE_SPARSE_K_BLOCK_BYTES = 128 /* packed: bytes of a row of B that a block covers */
 };
 
-/* Where everything stands in a file of either form. Offsets are from the start of the file. */
+/* The layout of a file of either form. Offsets are from the start of the file. */
 typedef struct heddle_sparse_info {
   heddle_sparse_form form;
   heddle_elem elem;
@@ -64,7 +65,8 @@ typedef struct heddle_sparse_info {
   uint64_t m, k;        /* true sizes, without padding */
   size_t file_bytes;    /* header and payload */
   size_t payload_offset, payload_bytes;
-  /* Canonical. Values: [m][k/2] row-major. Codes: a nibble a group, low first, rows whole bytes. */
+  /* Canonical. Values: [m][k/2] row-major. Codes: one nibble per group, low first; rows have whole
+   * bytes. */
   size_t values_offset, values_bytes, values_row_bytes;
   size_t codes_offset, codes_bytes, codes_row_bytes;
   /* Packed. Block (i, j), at (i * n_k_blocks + j) * block_bytes of the payload, holds rows
@@ -90,7 +92,7 @@ HEDDLE_API heddle_status heddle_sparse_dense_row_bytes(heddle_context *ctx, hedd
 
 /* Keeps, in each group of a dense matrix and in place, the units of largest magnitude: ties to the
  * lower index, NaN above Inf, a pair counts as the sum of its two magnitudes. The others become +0;
- * what stays keeps its bits. */
+ * kept units keep their bits. */
 HEDDLE_API heddle_status heddle_sparse_prune(heddle_context *ctx, heddle_elem elem, uint64_t m,
                                              uint64_t k, void *dense, size_t row_bytes);
 
@@ -101,7 +103,7 @@ HEDDLE_API heddle_status heddle_sparse_compress(heddle_context *ctx, heddle_elem
                                                 void *values, void *codes);
 
 /* Canonical to dense. HEDDLE_INVALID names the first code that is not legal (dense: as above).
- * Bytes of a dense row past its k elements are left alone. */
+ * Bytes of a dense row after its k elements are not changed. */
 HEDDLE_API heddle_status heddle_sparse_decompress(heddle_context *ctx, heddle_elem elem,
                                                   uint64_t m, uint64_t k, const void *values,
                                                   const void *codes, void *dense,
@@ -112,8 +114,8 @@ HEDDLE_API heddle_status heddle_sparse_pack(heddle_context *ctx, heddle_elem ele
                                             heddle_family family, uint64_t m, uint64_t k,
                                             const void *values, const void *codes, void *payload);
 
-/* Dense to packed in one go: compress, then pack. The same errors; on one the payload holds an
- * unspecified part of the result. */
+/* Dense to packed in one call: compress, then pack. The same errors; after an error the payload
+ * holds an unspecified part of the result. */
 HEDDLE_API heddle_status heddle_sparse_pack_dense(heddle_context *ctx, heddle_elem elem,
                                                   heddle_family family, uint64_t m, uint64_t k,
                                                   const void *dense, size_t row_bytes,
@@ -121,16 +123,17 @@ HEDDLE_API heddle_status heddle_sparse_pack_dense(heddle_context *ctx, heddle_el
 
 /* Zero-initialise. */
 typedef struct heddle_prune_pack_options {
-  int32_t n_threads; /* at most so many, at most 64; 0: the caller's own alone */
-  /* Told on any of the threads, one at a time, how many rows are done; false: stop. May be NULL. */
+  int32_t n_threads; /* maximum number of threads, up to 64; 0: only the calling thread */
+  /* Called on any of the threads, one at a time, with the number of finished rows; false: stop. May
+   * be NULL. */
   bool (*progress)(void *user, uint64_t rows_done);
   void *user;
 } heddle_prune_pack_options;
 
-/* Prunes and packs in one pass; the dense matrix stays as it is. The payload is that of
- * heddle_sparse_prune and then heddle_sparse_pack_dense, bit for bit; with AVX2 (16-bit types, fp8,
- * s8) several GB of dense bytes a second and thread (`heddle pack --prune --time`). options may be
- * NULL. HEDDLE_ENVIRONMENT when progress stopped it: then the payload is unspecified. */
+/* Prunes and packs in one pass; the dense matrix is unchanged. The payload is bit for bit that of
+ * heddle_sparse_prune followed by heddle_sparse_pack_dense. With AVX2 (16-bit types, fp8, s8) it
+ * processes several GB of dense bytes per second and thread (`heddle pack --prune --time`). options
+ * may be NULL. HEDDLE_ENVIRONMENT if progress stopped it; the payload is then unspecified. */
 HEDDLE_API heddle_status heddle_sparse_prune_pack(heddle_context *ctx, heddle_elem elem,
                                                   heddle_family family, uint64_t m, uint64_t k,
                                                   const void *dense, size_t row_bytes,
@@ -143,18 +146,19 @@ HEDDLE_API heddle_status heddle_sparse_unpack(heddle_context *ctx, heddle_elem e
                                               const void *payload, void *values, void *codes);
 
 /* Pairs: a matrix of m rows, m a multiple of 16, first m/2 rows of gate, then m/2 of up. Kernels
- * with an act of pairs (swiglu, …) read it packed with its rows interleaved by 8: row 16q + i
- * (i < 8) is row 8q + i of gate, row 16q + 8 + i that of up. pair_rows copies rows of row_bytes
- * bytes into that order, unpair_rows back: of a dense matrix, of values, codes, or scales in rows.
- * from and to do not overlap. HEDDLE_INVALID: m is no multiple of 16. */
+ * with an act of pairs (swiglu, …) read it packed with its rows interleaved by 8: row 16q + i (i <
+ * 8) is row 8q + i of gate, row 16q + 8 + i that of up. pair_rows copies rows of row_bytes bytes to
+ * that order, and unpair_rows back: rows of a dense matrix, of values, codes, or scales. from and
+ * to must not overlap. HEDDLE_INVALID: m is not a multiple of 16. */
 HEDDLE_API heddle_status heddle_sparse_pair_rows(heddle_context *ctx, uint64_t m, size_t row_bytes,
                                                  const void *from, void *to);
 HEDDLE_API heddle_status heddle_sparse_unpair_rows(heddle_context *ctx, uint64_t m,
                                                    size_t row_bytes, const void *from, void *to);
 
-/* Files. An image is a whole file in memory: info->file_bytes, its payload already in place at
- * info's offsets. Seal writes the header with the checksum, and zeroes the gap between values and
- * codes. info must come from heddle_sparse_plan; of a packed file of pairs set its `pair`. */
+/* Files. An image is a complete file in memory, of info->file_bytes; the payload must already be at
+ * info's offsets. heddle_sparse_seal writes the header with the checksum, and zeroes the gap
+ * between values and codes. info must come from heddle_sparse_plan; for a packed file of pairs set
+ * its `pair`. */
 HEDDLE_API heddle_status heddle_sparse_seal(heddle_context *ctx, const heddle_sparse_info *info,
                                             void *image);
 

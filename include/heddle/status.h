@@ -1,4 +1,4 @@
-/* heddle/status.h: what every fallible function returns. */
+/* heddle/status.h: the status that every fallible function returns. */
 #ifndef HEDDLE_STATUS_H
 #define HEDDLE_STATUS_H
 
@@ -15,7 +15,7 @@ typedef enum heddle_status {
 #undef HEDDLE_STATUS
 } heddle_status;
 
-/* The sentence of a status. Never NULL; an unknown number gives "unknown status". Thread-safe. */
+/* The text of a status. Never NULL; an unknown number gives "unknown status". Thread-safe. */
 HEDDLE_API const char *heddle_status_text(heddle_status status);
 
 /* The exit code of the command-line tools for a status (0..5). Thread-safe. */

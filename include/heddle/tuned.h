@@ -20,8 +20,8 @@ HEDDLE_API heddle_status heddle_tuned_shipped(heddle_context *ctx, heddle_tuned 
 
 /* Reads an export of `heddle tune`. *tuned is owned. HEDDLE_NOT_FOUND, HEDDLE_ENVIRONMENT,
  * HEDDLE_UNSUPPORTED for a database (`heddle tune export` makes an export of it), HEDDLE_INVALID
- * for what is neither, for a product, schedule or ceiling that is none, and for choices of one
- * product on two devices. */
+ * for another file, for an invalid product, schedule or ceiling, and for choices of one product on
+ * two devices. */
 HEDDLE_API heddle_status heddle_tuned_read(heddle_context *ctx, const char *path,
                                            heddle_tuned **tuned);
 /* Says on which device kernels will run, by the name that the driver gives it ("NVIDIA H100 80GB
@@ -32,29 +32,29 @@ HEDDLE_API heddle_status heddle_tuned_set_device(heddle_tuned *tuned, const char
 /* Accepts NULL. */
 HEDDLE_API void heddle_tuned_free(heddle_tuned *tuned);
 
-/* The schedule for the kernel of a problem text, to be given as heddle_compile_options.schedule:
- * what was measured to be fastest for its product, or for one nearly as large if the model says
- * that it beats the default. "" when the default is to be taken; after heddle_tuned_set_device for
- * another device than the target's usual one its default, by name. size_mnk: of sizes known at
- * launch, the ones to choose for (0: the text's own, or its max; may be NULL); HEDDLE_INVALID for
- * one that no launch could have. target as in heddle_compile_options. The text is checked as
- * heddle_compile does it. */
+/* The schedule for the kernel of a problem text, for heddle_compile_options.schedule: the one that
+ * was measured to be fastest for its product, or for a product of similar size if the model
+ * predicts that it beats the default. "" means the default. After heddle_tuned_set_device for a
+ * device other than the target's usual one, the default of that device is returned as words.
+ * size_mnk: the sizes to choose for, if they are known only at launch (0: the text's own, or its
+ * max; may be NULL); HEDDLE_INVALID for one that no launch can have. target: as in
+ * heddle_compile_options. The text is checked as in heddle_compile. */
 enum { HEDDLE_SCHEDULE_BYTES = 320 };
 HEDDLE_API heddle_status heddle_tuned_pick(heddle_context *ctx, const heddle_tuned *tuned,
                                            const char *text, size_t text_bytes, const char *target,
                                            const int64_t size_mnk[3],
                                            char schedule[HEDDLE_SCHEDULE_BYTES]);
-/* The same for a module that was built or parsed (heddle/ir.h), which stays as it is. */
+/* The same for a module (heddle/ir.h), which is unchanged. */
 HEDDLE_API heddle_status heddle_tuned_pick_module(heddle_context *ctx, const heddle_tuned *tuned,
                                                   const heddle_module *module, const char *target,
                                                   const int64_t size_mnk[3],
                                                   char schedule[HEDDLE_SCHEDULE_BYTES]);
 
-/* Schedules for a module whose n (or m, of a fixed n) is known at launch: one for each range of it,
- * such as "n<=16: tile=64x16 stages=14; tile=128x256", to be given as heddle_compile_options
- * .schedule: the kernel then holds them all, and a launch takes the one for its size. *plan is
- * owned (free()); "" when the problem says its schedule itself. tuned may be NULL: the model alone.
- * size_mnk: of other sizes known at launch, the ones to choose for (0: any; may be NULL).
+/* Schedules for a module whose n (or m, if n is fixed) is known only at launch: one for each range,
+ * such as "n<=16: tile=64x16 stages=14; tile=128x256", for heddle_compile_options.schedule. The
+ * kernel then contains all of them, and a launch uses the one for its size. *plan is owned
+ * (free()); "" if the problem has its own schedule. tuned may be NULL: only the model chooses.
+ * size_mnk: the other sizes to choose for, if they are known only at launch (0: any; may be NULL).
  * HEDDLE_INVALID when both sizes are fixed, and as heddle_tuned_pick. */
 HEDDLE_API heddle_status heddle_tuned_buckets(heddle_context *ctx, const heddle_tuned *tuned,
                                               const heddle_module *module, const char *target,

@@ -1,4 +1,4 @@
-/* heddle/version.h: which Heddle a program was compiled with, and which it runs with. */
+/* heddle/version.h: the version of Heddle at compile time and at run time. */
 #ifndef HEDDLE_VERSION_H
 #define HEDDLE_VERSION_H
 
@@ -9,7 +9,8 @@ extern "C" {
 #endif
 
 /* The build reads the version here. While MAJOR is 0, a new MINOR may change anything, and the
- * shared libraries' names have both (libheddle.so.0.1); a new PATCH adds functions at most. */
+ * names of the shared libraries contain both (libheddle.so.0.1); a new PATCH only adds
+ * functions. */
 #define HEDDLE_VERSION "0.1.0"
 #define HEDDLE_VERSION_NUMBER 100 /* MAJOR * 10000 + MINOR * 100 + PATCH */
 

@@ -1,9 +1,9 @@
-/* assign_fragments: what a thread holds of each operand of the instruction.
+/* assign_fragments: chooses the register fragments of each operand of the instruction.
  *
  * Requires   tile.
- * Ensures    `fragments` on each matmul, from the layouts of the spec row; the accumulators lie as
- *            the epilogue's store writes them (checked, every lane and register).
- * Why here   operand paths ask where fragments lie.
+ * Ensures    `fragments` on each matmul, from the layouts of the spec row. The accumulators are in
+ *            the layout that the epilogue's store expects (every lane and register is checked).
+ * Why here   select_operand_path needs the location of the fragments.
  * Does not   create values.
  */
 #include "Passes/pass_list.h"
@@ -35,7 +35,7 @@ heddle_status hd_pass_assign_fragments(hd_pass_context *pass, hd_module *module)
     const hd_spec_row *loaded = tensor ? hd_spec_find("tcgen05_ld_16x256b_x16") : plan->row;
     HD_TRY(hd_spec_fragment(loaded, HD_OPERAND_D, 0, &d));
     if (!store_order(&d, 32 / d.field_bits))
-      return HD_BUG(pass->ctx, "accumulators that do not lie as a store writes them");
+      return HD_BUG(pass->ctx, "accumulators in another layout than a store expects");
     plan->fragments = hd_plan_fragments(plan->row);
     hd_plan_write_fragments(module, plan);
   }

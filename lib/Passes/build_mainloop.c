@@ -1,11 +1,11 @@
-/* build_mainloop: the kernel's loops, its buffers and every access, in the order of one thread of
- * thought.
+/* build_mainloop: makes the kernel's loops, buffers and every access, as one sequential program.
  *
  * Requires   select_operand_path.
- * Ensures    role level; one role "main" in each kernel, in which each k-step of the loop names the
- *            slot it fills and the slot it reads; arguments, tensor maps and ring buffers declared.
- * Why here   a ring is the same for all families; who works on which side of it comes next.
- * Does not   split roles or insert sync.
+ * Ensures    role level, with one role "main" in each kernel. Each k-step of its loop names the
+ *            slot that it fills and the slot that it reads. Arguments, tensor maps and ring buffers
+ *            are declared.
+ * Why here   the ring is the same for all instruction families; split_roles divides it into roles.
+ * Does not   split roles or insert synchronisation.
  */
 #include "Passes/keep_only.h"
 #include "Passes/pass_list.h"

@@ -1,9 +1,9 @@
-/* check: the proof that the sync is enough.
+/* check: verifies that the synchronisation is sufficient.
  *
  * Requires   insert_fences.
- * Ensures    every access of the kernel is ordered as R1-R9 ask, decided by lib/Check, which shares
- *            no code with the passes above. What it cannot decide is refused.
- * Why here   last: after it only lane-local arithmetic is lowered.
+ * Ensures    every access of the kernel is ordered as R1-R9 require. lib/Check decides this and
+ *            shares no code with the passes above. A kernel that it cannot decide is refused.
+ * Why here   last: after it, only lane-local arithmetic is lowered.
  * Does not   change the module.
  */
 #include "Check/check.h"

@@ -69,7 +69,8 @@ heddle_status hd_front_choose(hd_pass_context *pass, hd_front *front) {
   hd_plan *plan;
   if (front->module->level == HD_LEVEL_TILE && (pass->target || pass->schedule_text))
     return hd_error(pass->ctx, HEDDLE_INVALID, front->problem.kernel->loc, "compile.planned",
-                    "got a %s for a kernel at tile level, which has its own; nearest: without",
+                    "got a %s for a kernel at tile level, which already has one; nearest: without "
+                    "it",
                     pass->target ? "target" : "schedule");
   if (front->module->level == HD_LEVEL_TILE)
     return HEDDLE_OK;

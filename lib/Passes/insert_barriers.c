@@ -1,24 +1,25 @@
-/* insert_barriers: who waits for whom.
+/* insert_barriers: adds mbarriers, arrivals and waits.
  *
- * Requires   lower_epilogue; no sync in the module.
- * Ensures    every slot is waited for before it is read and before it is filled again: a ring of
- *            full and empty mbarriers between a producer and a consumer role (R1, R3), or cp.async
- *            groups and CTA barriers inside a lone role. A producer's own cp.async is told of some
- *            iterations later, when it has landed. A slot that is not filled again is not
- *            released. Barriers are initialised before the roles start, and a cluster leaves
- *            together (R4). Of the warps that share a tile over k, the last one to have written its
- *            partial goes on to the sum (R7); no CTA waits for another, but those of a cluster
- *            along k for what they send each other (R1), and for the ring that it goes to (R3).
- *            Where tensor memory is used, it is taken before the roles and given back behind them;
- *            a ring of barriers tells who multiplies of the metadata there, commits free the
- *            stages, and the accumulators are a ring of their own (R9). The lanes of a warp meet
- *            behind what they read of a stage, before one of them tells that it is free (R3);
- *            between what they put into a slot of D and its copy out, and before they fill a slot
- *            that was read (R2, R6). A dependent kernel waits for the one ahead (R8).
- *            The CTA meets behind the table of its groups, the role around what makes a tile's
- *            statistics of its warps' parts.
- * Why here   roles and accesses are final; fences depend on where the waits are.
- * Does not   place fences, wgmma groups, or cp.async fences (insert_fences).
+ * Requires   unroll; no synchronisation in the module.
+ * Ensures    Slots: every slot is waited for before it is read and before it is filled again, by a
+ *            ring of full and empty mbarriers between a producer and a consumer role (R1, R3), or
+ *            by cp.async groups and CTA barriers inside a single role. A producer signals its own
+ *            cp.async some iterations later, when they are complete. A slot that is not filled
+ *            again is not released. The lanes of a warp synchronise after their reads of a stage,
+ *            before one of them arrives (R3); and between their writes to a slot of D and its copy,
+ *            and before they fill a slot that was read (R2, R6).
+ *            Start and end: barriers are initialised before the roles start, and the CTAs of a
+ *            cluster end together (R4). A dependent kernel waits for its predecessor (R8).
+ *            Split-K: the warp that stores the last partial of a tile computes the sum (R7). No CTA
+ *            waits for another one, except that the CTAs of a cluster along k wait for the data
+ *            that they send each other (R1) and for the ring that receives it (R3).
+ *            Tensor memory: it is allocated before the roles and deallocated after them. A ring of
+ *            barriers signals the metadata there to the MMA warp, commits release the stages, and
+ *            the accumulators have a ring of their own (R9).
+ *            Groups and statistics: the CTA synchronises after the table of groups; the warps of a
+ *            role synchronise before and after they combine the statistics of a tile.
+ * Why here   roles and accesses are final, and fences depend on the position of the waits.
+ * Does not   insert fences, wgmma groups or cp.async fences (insert_fences).
  */
 #include "IR/shared_layout.h"
 #include "Passes/accesses.h"

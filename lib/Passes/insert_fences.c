@@ -1,14 +1,14 @@
-/* insert_fences: what the hardware may not reorder.
+/* insert_fences: adds the fences, commits and waits for asynchronous operations.
  *
  * Requires   insert_barriers.
  * Ensures    wgmma batches are fenced from the generic accesses of their registers, committed, and
- *            waited for before their slots are released and their accumulators read (R1, R3, R5);
- *            generic writes that wgmma reads are fenced by each writing thread before it arrives
- *            (R2); barrier initialisation is fenced (R4). What is put into a slot of D is fenced,
- *            its copy out committed, and waited for before the slot is filled again and before the
- *            role ends (R2, R6). Who works on tensor memory fences behind its waits and before its
- *            arrivals, and waits for its loads and stores there (R9).
- * Why here   a fence stands between an access and the barrier that publishes it: both exist now.
+ *            waited for before their slots are released and their accumulators read (R1, R3, R5).
+ *            Each writing thread fences generic writes that wgmma reads before it arrives (R2).
+ *            Barrier initialisation is fenced (R4). Writes to a slot of D are fenced, its copy is
+ *            committed, and waited for before the slot is filled again and before the role ends
+ *            (R2, R6). Warps that use tensor memory fence after their waits and before their
+ *            arrivals, and wait for their loads and stores there (R9).
+ * Why here   a fence is between an access and the barrier that publishes it; both now exist.
  * Does not   move or add barriers.
  */
 #include "Passes/accesses.h"

@@ -1,9 +1,10 @@
-/* legalize: a problem that every later pass can take as it stands.
+/* legalize: makes implicit parts of the problem explicit, and refuses what cannot be computed.
  *
  * Requires   problem level, verified.
- * Ensures    the target of the run; an epilogue op in every kernel; types that an instruction of
- *            the target takes, and outputs that its accumulators convert to.
- * Why here   first: what is refused here is refused with the user's own words and places.
+ * Ensures    the target of this compilation; an epilogue op in every kernel; types that an
+ *            instruction of the target supports, and types of D that its accumulators can be
+ *            converted to.
+ * Why here   first, so that refusals use the names and locations of the user's text.
  * Does not   choose anything.
  */
 #include "Passes/pass_list.h"
@@ -125,7 +126,7 @@ static heddle_status refuse_instruction(heddle_context *ctx, const hd_problem *p
       p->target->name, heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
       heddle_elem_get(p->acc_elem)->name, p->block ? " with block scales" : "",
       p->kind ? " as kind " : "", p->kind ? p->kind : "",
-      nearest ? "; nearest: target " : ", nor does one of another target: see `heddle list`",
+      nearest ? "; nearest: target " : ", and no target has one: see `heddle list`",
       *change ? "; nearest: " : "", nearest ? nearest->name : change);
 }
 
@@ -135,7 +136,7 @@ static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
   if (p->b.transposed && heddle_elem_get(p->b.elem)->container_bits != 16)
     return hd_error(
         ctx, HEDDLE_UNSUPPORTED, p->b.op->loc, "problem.b-order",
-        "got an mn_major B of %s; only 16-bit types transpose on the way; nearest: order = k_major",
+        "got an mn_major B of %s; only 16-bit types can be transposed; nearest: order = k_major",
         heddle_elem_get(p->b.elem)->name);
   HD_TRY(check_d(ctx, p));
   if (p->c.op)

@@ -9,11 +9,11 @@
 /* Of hd_pass.unfit: "a kernel …". */
 static const char *unfit_raw(hd_op *kernel) {
   bool legalized = hd_find_op(kernel->regions[0], HD_OP_EPILOGUE) != NULL;
-  return legalized ? NULL : "that legalize gave no epilogue";
+  return legalized ? NULL : "without an epilogue from legalize";
 }
 
 static const char *unfit_to_split(hd_op *kernel) {
-  return hd_n_roles(kernel) == 1 ? NULL : "that has not one role";
+  return hd_n_roles(kernel) == 1 ? NULL : "that does not have exactly one role";
 }
 
 static const char *unfit_unsplit(hd_op *kernel) {
@@ -24,37 +24,38 @@ static const char *unfit_to_sync(hd_op *kernel) {
   const char *why = unfit_unsplit(kernel);
   return why || hd_is_pipelined(kernel)
              ? why
-             : "without a pipelined loop: a producer that fills a ring buffer, a consumer that "
-               "reads it";
+             : "without a pipelined loop (a producer fills a ring buffer, a consumer reads it)";
 }
 
 static const char *unfit_to_fence(hd_op *kernel) {
-  return hd_has_fences(kernel) ? "that has its fences" : NULL;
+  return hd_has_fences(kernel) ? "that already has fences" : NULL;
 }
 
 /* The whole way, top to bottom. */
 static const hd_pass pipeline[] = {
-    {"legalize", hd_pass_legalize, "a problem that every later pass can take as it stands",
+    {"legalize", hd_pass_legalize, "makes implicit parts of the problem explicit",
      HD_LEVEL_PROBLEM, false, HD_N_ATTRS, NULL},
-    {"select_shape", hd_pass_select_shape, "the schedule and the instruction",
+    {"select_shape", hd_pass_select_shape, "chooses the schedule and the instruction",
      HD_LEVEL_PROBLEM, false, HD_N_ATTRS, unfit_raw},
-    {"tile", hd_pass_tile, "the work: tiles of D, in which order and by whom",
+    {"tile", hd_pass_tile, "plans the tiles of D: order, split and persistence",
      HD_LEVEL_PROBLEM, false, HD_ATTR_ROW, unfit_raw},
-    {"assign_fragments", hd_pass_assign_fragments, "what a thread holds of each operand",
+    {"assign_fragments", hd_pass_assign_fragments, "chooses the register fragments of each operand",
      HD_LEVEL_TILE, false, HD_ATTR_ROW, unfit_raw},
-    {"select_operand_path", hd_pass_select_operand_path, "how A, B and D travel: a kernel each way",
+    {"select_operand_path", hd_pass_select_operand_path,
+     "chooses how A, B and D are moved, one kernel for each variant",
      HD_LEVEL_TILE, false, HD_ATTR_FRAGMENTS, unfit_raw},
-    {"build_mainloop", hd_pass_build_mainloop, "loops, ring buffers and every access",
+    {"build_mainloop", hd_pass_build_mainloop, "makes loops, ring buffers and every memory access",
      HD_LEVEL_TILE, false, HD_ATTR_SWIZZLE, unfit_raw},
-    {"split_roles", hd_pass_split_roles, "producer, consumer and other roles, each with its warps",
+    {"split_roles", hd_pass_split_roles,
+     "splits the kernel into producer, consumer and other warp roles",
      HD_LEVEL_ROLE, false, HD_N_ATTRS, unfit_to_split},
-    {"unroll", hd_pass_unroll, "two stages an iteration, where a batch may stay in flight",
+    {"unroll", hd_pass_unroll, "unrolls by two stages if wgmma stay in flight",
      HD_LEVEL_ROLE, false, HD_N_ATTRS, unfit_unsplit},
-    {"insert_barriers", hd_pass_insert_barriers, "mbarriers: who waits for whom",
+    {"insert_barriers", hd_pass_insert_barriers, "adds mbarriers, arrivals and waits",
      HD_LEVEL_ROLE, false, HD_N_ATTRS, unfit_to_sync},
-    {"insert_fences", hd_pass_insert_fences, "what the hardware may not reorder",
+    {"insert_fences", hd_pass_insert_fences, "adds the fences",
      HD_LEVEL_ROLE, true, HD_N_ATTRS, unfit_to_fence},
-    {"check", hd_pass_check, "the proof, independent of the two passes above",
+    {"check", hd_pass_check, "checks the synchronisation independently of these two passes",
      HD_LEVEL_ROLE, true, HD_N_ATTRS, NULL},
 };
 

@@ -150,8 +150,8 @@ static heddle_status read_fragments(heddle_context *ctx, hd_plan *plan) {
     return HEDDLE_OK;
   if (got->n != HD_COUNT(legal) || memcmp(got->ints, legal, sizeof legal))
     REFUSE(plan->p.matmul, "plan.fragments",
-           "got other fragments than those of \"%s\"; legal: [%d, %d, %d, %d], the registers of A, "
-           "B, metadata and accumulators",
+           "the fragments are not those of \"%s\"; legal: [%d, %d, %d, %d], the registers of A, B, "
+           "metadata and accumulators",
            plan->row->name, f.a, f.b, f.metadata, f.accumulators);
   plan->fragments = f;
   return HEDDLE_OK;
@@ -215,7 +215,8 @@ static heddle_status read_paths(heddle_context *ctx, hd_plan *plan) {
 static heddle_status read_tile_level(heddle_context *ctx, hd_plan *plan) {
   plan->work = hd_find_op(plan->p.kernel->regions[0], HD_OP_WORK);
   if (!plan->work)
-    REFUSE(plan->p.kernel, "plan.attribute", "the kernel has no work; legal: one at tile level");
+    REFUSE(plan->p.kernel, "plan.attribute",
+           "the kernel has no `work`; legal: a kernel at tile level");
   HD_TRY(read_row(ctx, plan));
   for (size_t i = 0; i < HD_COUNT(places); i++)
     HD_TRY(read_key(ctx, op_of(plan, &places[i]), places[i].attr, places[i].key, &plan->s));

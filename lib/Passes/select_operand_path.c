@@ -1,12 +1,12 @@
-/* select_operand_path: how A and B reach the instruction, and D memory: one kernel for each way.
+/* select_operand_path: chooses how A and B reach the instruction and how D is stored.
  *
  * Requires   assign_fragments.
- * Ensures    a kernel for each variant that problem and schedule ask for (variants.c), named by it;
- *            `b_path`, `b_align`, `b_box`, `swizzle` on its matmul and `path` on its store. The
- *            swizzle is the smallest under which rows of a k-block are read without bank conflicts;
- *            for wgmma and tcgen05 a canonical descriptor describes it (decided by layout algebra,
- *            refused when undecided).
- * Why here   build_mainloop makes buffers of exactly these layouts.
+ * Ensures    a kernel for each variant that the problem and schedule require (variants.c), named
+ *            after it; `b_path`, `b_align`, `b_box`, `swizzle` on its matmul and `path` on its
+ *            store. The swizzle is the smallest one with which the rows of a k-block are read
+ *            without bank conflicts. For wgmma and tcgen05 a canonical descriptor matches it
+ *            (decided by layout algebra; refused if undecided).
+ * Why here   build_mainloop makes buffers with exactly these layouts.
  * Does not   create buffers.
  */
 #include "Passes/pass_list.h"
@@ -50,7 +50,7 @@ static heddle_status select_paths(heddle_context *ctx, hd_module *m, hd_plan *pl
   const hd_problem *p = &plan->p;
   int swizzle_bits = hd_swizzle_for_rows(HD_K_BLOCK_BYTES);
   if (!hd_schedule_is_mma(&plan->s) && !has_descriptor(p, &plan->s, swizzle_bits))
-    return HD_BUG(ctx, "no canonical descriptor describes a slot of B");
+    return HD_BUG(ctx, "no canonical descriptor matches a slot of B");
   plan->variant = variant;
   plan->swizzle = hd_plan_swizzle();
   plan->b_box = hd_b_path_has_map(variant->path) ? hd_schedule_b_box(p, &plan->s) : 0;

@@ -1,9 +1,9 @@
-/* select_shape: the schedule and the instruction.
+/* select_shape: chooses the schedule and the instruction.
  *
  * Requires   legalize.
  * Ensures    `schedule` on each kernel (all keys, legal for problem and target) and `row` on its
  *            matmul.
- * Why here   every later choice (tile, fragments, paths) follows from the instruction.
+ * Why here   all later choices (tile, fragments, paths) depend on the instruction.
  * Does not   change the problem.
  */
 #include "Passes/pass_list.h"

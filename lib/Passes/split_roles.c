@@ -1,12 +1,12 @@
-/* split_roles: who brings and who computes.
+/* split_roles: splits the kernel into producer, consumer and other warp roles.
  *
  * Requires   build_mainloop.
- * Ensures    a kernel whose copies can be issued by threads that do not compute (wgmma) has a
- *            producer and a consumer role, each with the loops and values that its own ops need;
- *            their warps and registers are set. One that multiplies in tensor memory has metadata
- *            warps and an MMA warp beside the producer, and its consumer writes D; of a pair
- *            of CTAs the first one's MMA warp works. Other kernels keep their one role.
- * Why here   before sync: who waits for whom follows from the roles.
+ * Ensures    A kernel whose copies can be issued by threads that do not compute (wgmma) has a
+ *            producer and a consumer role, each with only the loops and values that its ops need,
+ *            with warps and registers. A kernel that multiplies in tensor memory also has metadata
+ *            warps and an MMA warp, and its consumer writes D; in a pair of CTAs only the MMA warp
+ *            of the first one is active. Other kernels keep their single role.
+ * Why here   before synchronisation, which depends on the roles.
  * Does not   reorder anything inside a role.
  */
 #include "IR/shared_layout.h"

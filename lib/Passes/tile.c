@@ -1,10 +1,10 @@
-/* tile: the tile level: one `work` that covers D with tiles.
+/* tile: makes the tile level: one `work` op that covers D with tiles.
  *
  * Requires   select_shape.
- * Ensures    tile level; in each kernel one `work` op that holds matmul, epilogue and store. The
- *            schedule stands in them as attributes, and nowhere else.
- * Why here   fragments and operand paths are those of a tile.
- * Does not   place anything in memory.
+ * Ensures    tile level. Each kernel has one `work` op that contains matmul, epilogue and store.
+ *            Their attributes are now the only place of the schedule.
+ * Why here   fragments and operand paths belong to a tile.
+ * Does not   allocate memory.
  */
 #include "Passes/pass_list.h"
 

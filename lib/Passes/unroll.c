@@ -1,13 +1,13 @@
-/* unroll: two stages an iteration.
+/* unroll: unrolls a loop by two stages.
  *
  * Requires   split_roles.
- * Ensures    a loop over stages with `unroll` (of the consumer, where a wgmma batch is to stay in
- *            flight) takes two of them an iteration, each with registers of its own, and an odd
- *            last stage stands behind it.
- * Why here   only the consumer gains: what the tensor cores still read of one stage (metadata) is
- *            not what the next stage loads, so that insert_fences may leave a batch in flight over
- *            the loop's edge.
- * Does not   touch the producer, or decide which batch is waited for where.
+ * Ensures    a loop over stages with `unroll` (of a consumer in which a wgmma batch is to stay in
+ *            flight) runs two stages per iteration, each with its own registers. An odd last stage
+ *            follows the loop.
+ * Why here   only the consumer benefits: the next stage then does not load the registers (metadata)
+ *            that the tensor cores still read, so that insert_fences can leave a batch in flight
+ *            across the end of an iteration.
+ * Does not   change the producer, or decide which batch is waited for where.
  */
 #include "Passes/arith.h"
 #include "Passes/pass_list.h"

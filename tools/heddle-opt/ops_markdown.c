@@ -76,7 +76,7 @@ static void add_attribute_table(hd_strbuf *out) {
       [HD_ATTR_KIND_ELEM] = "`bf16`",
       [HD_ATTR_KIND_INTS] = "`[1, 2]`", [HD_ATTR_KIND_EXPRS] = "`[\"k\", \"ldb*2\"]`",
       [HD_ATTR_KIND_FLAG] = "nothing"};
-  hd_strbuf_add(out, "\n## Attributes\n\n| attribute | is given |\n| --- | --- |\n");
+  hd_strbuf_add(out, "\n## Attributes\n\n| attribute | value |\n| --- | --- |\n");
   for (int key = 0; key < HD_N_ATTRS; key++)
     hd_strbuf_printf(out, "| `%s` | %s |\n", hd_attr_name((hd_attr_key)key),
                      kinds[hd_attr_get_kind((hd_attr_key)key)]);
