@@ -131,7 +131,7 @@ static heddle_status recover(heddle_context *ctx, hd_agent *a) {
     if (lease)
       hd_lease_release(a, json_integer_value(json_object_get(lease, "lease")),
                        strcmp(state, "begun") == 0 ? "fault" : "shutdown",
-                       "its agent ended without a word", asked_at + HD_ANSWER_S);
+                       "the agent ended without a message", asked_at + HD_ANSWER_S);
     json_decref(lease);
   }
   return hd_file_remove(ctx, a->claim_path);
@@ -173,7 +173,7 @@ static heddle_status work_once(heddle_context *ctx, hd_agent *a, bool *worked) {
   if (status != HEDDLE_OK || hd_agent_is_stopped(a) || !lease) {
     if (lease)
       hd_lease_release(a, json_integer_value(json_object_get(lease, "lease")), "shutdown",
-                       "its agent is told to stop", asked_at + HD_ANSWER_S);
+                       "the agent was told to stop", asked_at + HD_ANSWER_S);
     bool known = status == HEDDLE_OK && (lease || !hd_agent_is_stopped(a));
     json_decref(lease);
     return known ? hd_file_remove(ctx, a->claim_path) : status;
@@ -227,8 +227,8 @@ static heddle_status ask_build(heddle_context *ctx, hd_agent *a) {
     a->build = code == 0 ? json_loadb(hd_strbuf_text(&output), output.len, 0, NULL) : NULL;
   if (status == HEDDLE_OK && !json_is_string(json_object_get(a->build, "sources")))
     status = hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "agent.heddle",
-                      "'%s --build' does not tell its build, exit code %d; legal: the heddle that "
-                      "came with this agent",
+                      "'%s --build' did not print its build, exit code %d; legal: the heddle of "
+                      "the same build as this agent",
                       a->o->heddle, code);
   hd_strbuf_free(&output);
   return status;

@@ -49,7 +49,7 @@ heddle_status hd_agent_device_take(heddle_context *ctx, hd_agent_device *d, char
     heddle_status status = hd_lock_take(ctx, hd_strbuf_text(&path), &d->lock);
     hd_strbuf_free(&path);
     if (status == HEDDLE_NOT_FOUND) {
-      snprintf(busy, 160, "another agent has %.90s", d->is.uuid);
+      snprintf(busy, 160, "another agent uses %.90s", d->is.uuid);
       return HEDDLE_OK;
     }
     HD_TRY(status);
@@ -57,7 +57,7 @@ heddle_status hd_agent_device_take(heddle_context *ctx, hd_agent_device *d, char
   if (d->nvml)
     HD_TRY(hd_nvml_processes(ctx, d->nvml, &n, &pid));
   if (n)
-    snprintf(busy, 160, "%u processes compute on %.80s, among them %u", n, d->is.uuid, pid);
+    snprintf(busy, 160, "%u processes use %.80s, for example process %u", n, d->is.uuid, pid);
   return HEDDLE_OK;
 }
 

@@ -250,7 +250,7 @@ static void renew(work *w) {
   } else if (hd_http_is_temporary(&a) || a.status == 200) {
     w->renew_at = hd_clock_seconds() + AGAIN_S;
   } else {
-    end_with(w, LOST, a.rule, "the server has ended the lease");
+    end_with(w, LOST, a.rule, "the server ended the lease");
   }
   json_decref(granted);
   hd_http_answer_free(&a);
@@ -259,7 +259,7 @@ static void renew(work *w) {
 static void look_at_the_clock(work *w) {
   double now = hd_clock_seconds();
   if (now >= w->deadline)
-    end_with(w, LOST, "time", "it could not be renewed in time");
+    end_with(w, LOST, "time", "the lease could not be renewed in time");
   else if (now >= w->renew_at)
     renew(w);
   if (w->stop_why && now >= w->stop_until)

@@ -146,7 +146,7 @@ static heddle_status load_kernels(heddle_context *ctx, bench *x) {
   }
   return n_loaded ? HEDDLE_OK
                   : hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "bench.schedule",
-                             "none of %d kernels could be had; of the first: %s",
+                             "none of %d kernels could be compiled; the first one: %s",
                              x->prepared->n_kernels,
                              hd_first_error_text(x->prepared->kernel[0].said, "no reason"));
 }

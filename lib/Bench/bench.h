@@ -26,7 +26,7 @@ typedef enum hd_bench_order {
   HD_BENCH_EACH
 } hd_bench_order;
 
-/* weights_ready: launches overlap, and A may be read before the launch ahead has ended. */
+/* weights_ready: launches overlap, and A may be read before the predecessor has ended. */
 typedef enum hd_bench_promise {
   HD_BENCH_NO_PROMISE,
   HD_BENCH_READY,

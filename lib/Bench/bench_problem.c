@@ -86,7 +86,7 @@ static heddle_status sweep(heddle_context *ctx, const hd_problem *p, const char 
   hd_free(list);
   if (out->n == out->first)
     status = hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "bench.sweep",
-                      "none of %zu legal schedules has \"%s\"; legal: fewer keys", n, wanted);
+                      "none of the %zu legal schedules has \"%s\"; legal: fewer keys", n, wanted);
   return status;
 }
 

@@ -252,7 +252,7 @@ static heddle_status product_cublas(heddle_context *ctx, hd_peer *peer, const hd
   }
   return status == HEDDLE_OK ? status
                              : hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "peer.product",
-                                        "cublasLt has no way to make the product in f32");
+                                        "cublasLt cannot compute the product in f32");
 }
 
 static void reset_cublas(hd_peer *peer) {

@@ -69,7 +69,8 @@ heddle_status hd_peer_prepare(heddle_context *ctx, hd_peer *peer, const hd_bench
   peer->picked = -1;
   HD_TRY(peer->ops->prepare(ctx, peer, bench));
   if (peer->n == 0)
-    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "peer.case", "%s has no way to compute it",
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "peer.case",
+                    "%s cannot compute this product",
                     peer->ops->name);
   *list = peer->list;
   *n = peer->n;
@@ -82,6 +83,6 @@ heddle_status hd_peer_product(heddle_context *ctx, hd_peer *peer, const hd_bench
                               uint64_t d, bool *row_major) {
   if (!peer->ops->product)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "peer.product",
-                    "%s makes no product to check against", peer->ops->name);
+                    "%s cannot compute a product to compare with", peer->ops->name);
   return peer->ops->product(ctx, peer, bench, d, row_major);
 }

@@ -274,5 +274,6 @@ heddle_status hd_cost_memory(heddle_context *ctx, const char *path, hd_memory_co
   hd_free(text);
   return ok ? HEDDLE_OK
             : hd_error(ctx, HEDDLE_ENVIRONMENT, (hd_loc){.file = path}, "cost.memory",
-                       "got no RssAnon and RssFile; legal: the status of Linux 4.5 and later");
+                       "RssAnon and RssFile are missing in the status file; legal: Linux 4.5 or "
+                       "later");
 }

@@ -18,7 +18,7 @@ static void check_kernel(const hd_op *op, const hd_check_options *options,
   report->n_kernels++;
   hd_ck_program_build(&k.program, op);
   if (k.program.refusal)
-    hd_ck_static_find(&k, "undecided", k.program.refused, "a form that is known", "%s",
+    hd_ck_static_find(&k, "undecided", k.program.refused, "a form that Check knows", "%s",
                       k.program.refusal);
   else {
     hd_ck_check_budgets(&k);
@@ -98,7 +98,7 @@ static void say(heddle_context *ctx, const hd_module *module, const hd_check_fin
   if (f->first.op) {
     hd_loc from = f->first.op->loc;
     from.file = from.file ? from.file : module->file;
-    hd_note(ctx, from, f->rule, "the first access: %s", f->first.text);
+    hd_note(ctx, from, f->rule, "first access: %s", f->first.text);
   }
 }
 
@@ -111,7 +111,7 @@ static heddle_status check(heddle_context *ctx, const hd_module *module,
   uint64_t before = hd_memory_shortages();
   if (!is_checkable(module))
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = module->file}, "check.level",
-                    "got a module without its sync; legal: level=role sync=placed");
+                    "got a module without synchronisation; legal: level=role sync=placed");
   HD_TRY(hd_verify(ctx, module, NULL));
   check_kernels(module, options, report);
   for (int32_t i = 0; i < report->n_findings && !options->quiet; i++)

@@ -133,7 +133,7 @@ static void check_use(hd_ck_kernel *k, const hd_op *op, const struct use *use) {
     arg = HD_ARG_WORKSPACE;
   if (hd_op_arg(source) != arg)
     hd_ck_static_find(k, "data", op, "the argument that the op is for",
-                      "%s goes to argument \"%s\" where \"%s\" belongs",
+                      "%s uses argument \"%s\" instead of \"%s\"",
                       hd_op_get_info(op->kind)->text, hd_arg_name(hd_op_arg(source)),
                       hd_arg_name(arg));
   else if (arg == HD_ARG_BLOCK_SCALE_A || arg == HD_ARG_BLOCK_SCALE_B)

@@ -103,7 +103,7 @@ static void check_phase(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
   hd_check_access here = hd_ck_here(m, w, step->op, slot);
   hd_ck_find(m, "phase", (hd_check_access){0}, here,
              "barrier.wait on the phase before, or on what follows from it",
-             "%s may count for an earlier phase of the barrier than phase %u", here.text,
+             "%s may count for a phase before phase %u of the barrier", here.text,
              b->completed);
 }
 
@@ -220,13 +220,13 @@ bool hd_ck_barrier_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
     return false;
   if (b->completed > known_phases(m, w, w->cta, slot) + 1) {
     hd_check_access here = hd_ck_here(m, w, step->op, hd_ck_slot(cursor));
-    hd_ck_find(m, "phase", (hd_check_access){0}, here, "wait for every phase in turn",
+    hd_ck_find(m, "phase", (hd_check_access){0}, here, "wait for every phase, one after the other",
                "%s may pass on an earlier phase than phase %u", here.text, b->completed - 1);
   }
   if (b->sent && !hd_op_is(step->op, HD_ATTR_SCOPE, "cluster")) {
     hd_check_access here = hd_ck_here(m, w, step->op, hd_ck_slot(cursor));
     hd_ck_find(m, "R1", (hd_check_access){0}, here, "scope = cluster",
-               "%s acquires nothing that threads of another CTA have sent or released", here.text);
+               "%s does not acquire what threads of another CTA have sent or released", here.text);
   }
   hd_ck_wait wait = {.warp = w->id, .time = w->now, .op = step->op};
   HD_PUSH(b->waits, b->n_waits, b->cap_waits, wait);
@@ -283,8 +283,8 @@ static void check_bytes(hd_ck_machine *m, int32_t cta, const hd_ck_ring *ring, i
     return;
   hd_check_access at = {.op = b->last, .text = hd_op_get_info(b->last->kind)->text,
                         .role = "kernel", .cta = cta, .slot = i, .iteration = -1};
-  hd_ck_find(m, "tx-bytes", (hd_check_access){0}, at, "expect the bytes that land",
-             "phase %u of barrier \"%s\" expects %lld bytes and %lld land", b->completed,
+  hd_ck_find(m, "tx-bytes", (hd_check_access){0}, at, "expect the bytes that are copied",
+             "phase %u of barrier \"%s\" expects %lld bytes, but %lld are copied", b->completed,
              hd_op_str(ring->op, HD_ATTR_NAME), (long long)b->expected, (long long)b->landed);
   m->stop = true; /* every later finding would follow from it */
 }

@@ -24,7 +24,7 @@ static void check_shared(hd_ck_kernel *k, const hd_ck_limits *limits) {
       continue;
     if (p->buffers[i].bytes > limits->shared_bytes || align > limits->shared_bytes)
       return hd_ck_static_find(k, "shared", op, "a smaller tile",
-                               "a slot of %lld bytes; the target has %lld",
+                               "a slot has %lld bytes; the target has %lld",
                                (long long)p->buffers[i].bytes, (long long)limits->shared_bytes);
     int64_t begin = p->buffers[i].over ? p->buffers[i].at : round_up(bytes, align);
     int64_t end = begin + round_up(p->buffers[i].bytes, align) * p->buffers[i].stages;
@@ -35,11 +35,11 @@ static void check_shared(hd_ck_kernel *k, const hd_ck_limits *limits) {
     bytes += MBARRIER_BYTES; /* what it writes */
   if (bytes > limits->shared_bytes)
     hd_ck_static_find(k, "shared", p->kernel, "fewer stages or a smaller tile",
-                      "buffers and barriers take %lld bytes; the target has %lld",
+                      "buffers and barriers need %lld bytes; the target has %lld",
                       (long long)bytes, (long long)limits->shared_bytes);
   else if (ctas_of(k) > 1 && ctas_of(k) * (bytes + CTA_BYTES) > limits->shared_sm)
     hd_ck_static_find(k, "shared", p->kernel, "fewer stages or a smaller min_ctas",
-                      "%lld CTAs of %lld bytes and %d of the system's; an SM has %lld",
+                      "%lld CTAs need %lld bytes and %d of the system each; an SM has %lld",
                       (long long)ctas_of(k), (long long)bytes, CTA_BYTES,
                       (long long)limits->shared_sm);
 }
@@ -53,7 +53,8 @@ static void check_tensor(hd_ck_kernel *k, const hd_ck_limits *limits) {
     taken = hd_op_int(alloc, HD_ATTR_COLUMNS, 0);
   if (taken < used)
     hd_ck_static_find(k, "tensor", alloc, "as many columns as the buffers have",
-                      "takes %lld columns for buffers of %lld", (long long)taken, (long long)used);
+                      "allocates %lld columns for buffers of %lld", (long long)taken,
+                      (long long)used);
   else if (taken * ctas_of(k) > limits->tensor_columns)
     hd_ck_static_find(k, "tensor", alloc ? alloc : kernel, "a narrower tile, or a smaller min_ctas",
                       "%lld CTAs of %lld columns of tensor memory; an SM has %lld",
@@ -130,7 +131,7 @@ static void check_registers(hd_ck_kernel *k, const hd_ck_limits *limits) {
   }
   if (entry && sum > threads * entry)
     hd_ck_static_find(k, "registers", p->kernel, "roles that share max_registers x threads",
-                      "the roles ask for %lld registers of %lld", (long long)sum,
+                      "the roles request %lld registers of %lld", (long long)sum,
                       (long long)(threads * entry));
 }
 

@@ -41,13 +41,13 @@ void hd_ck_combine(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
           t = w->env[step->args[HD_AT_combine_global_t]].i,
           ldd = w->env[step->args[HD_AT_combine_global_ldd]].i;
   if (m->at.n < 0)
-    return hd_ck_undecided(m, op, "columns of so many products as no argument says");
+    return hd_ck_undecided(m, op, "columns of a number of products that no argument gives");
   note_sizes(m, step);
   if (n != m->at.n)
-    return wrong(m, w, step, "mask with the launch's own n", "columns of the products", n,
+    return wrong(m, w, step, "mask with n of the launch", "columns of the products", n,
                  m->at.n);
   if (t != m->at.t)
-    return wrong(m, w, step, "mask with the launch's own t", "columns of D", t, m->at.t);
+    return wrong(m, w, step, "mask with t of the launch", "columns of D", t, m->at.t);
   if (hd_op_int(op, HD_ATTR_BYTES, 0) < column_bytes(op))
     return wrong(m, w, step, "columns apart from each other", "bytes from column to column",
                  hd_op_int(op, HD_ATTR_BYTES, 0), column_bytes(op));

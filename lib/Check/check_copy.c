@@ -139,8 +139,8 @@ void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   if (region.buffer->layout != (scales ? HD_CK_LINEAR : HD_CK_PACKED_A) ||
       (from | offset | bytes) % HD_CK_CELL)
     return hd_ck_undecided(m, step->op,
-                           "a bulk copy of something else than packed A or block scales, or of a "
-                           "part of 128 bytes of them");
+                           "a bulk copy of something other than packed A or block scales, or of a "
+                           "part of their 128 bytes");
   region.range = (hd_ck_range){.lo = offset, .hi = offset + bytes, .n = 1};
   if (scales)
     return land(m, w, step, HD_AT_copy_bulk_barrier, region,
@@ -165,7 +165,7 @@ static bool box_fits(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *st
     return true;
   hd_ck_find(m, "tx-bytes", hd_ck_here(m, w, map, -1), hd_ck_here(m, w, step->op, -1),
              "the bytes of the box, of rows of 128 bytes",
-             "a box lands %lld bytes, the copy says %lld", (long long)lands, (long long)bytes);
+             "a box copies %lld bytes, the copy says %lld", (long long)lands, (long long)bytes);
   return false;
 }
 
@@ -318,7 +318,7 @@ static bool is_whole_row(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
     return true;
   hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
              "the bytes of a row of blocks, which are its pitch",
-             "of a row of A %lld bytes are copied, it has %lld", (long long)c->row_bytes_exist,
+             "%lld bytes of a row of A are copied, it has %lld", (long long)c->row_bytes_exist,
              (long long)c->pitch);
   return false;
 }
@@ -404,7 +404,7 @@ void hd_ck_copies_finish(hd_ck_machine *m) {
     const hd_ck_warp *w = &m->warps[i];
     if (w->copied && w->copies_done < w->copied_group)
       hd_ck_find(m, "R1", (hd_check_access){0}, hd_ck_here(m, w, w->copied, -1),
-                 "cp_async.commit behind the last copy, cp_async.wait {pending = 0} before the end",
-                 "the kernel may end before a copy has landed");
+                 "cp_async.commit after the last copy, cp_async.wait {pending = 0} before the end",
+                 "the kernel may end before a copy is complete");
   }
 }

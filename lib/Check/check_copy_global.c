@@ -44,14 +44,14 @@ void hd_ck_copy_global(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
   int64_t elems = hd_op_int(op, HD_ATTR_ROW_BYTES, 0) * 8 /
                   heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits;
   if (m->at.n < 0)
-    return hd_ck_undecided(m, op, "a copy of so many rows as no argument says");
+    return hd_ck_undecided(m, op, "a copy of a number of rows that no argument gives");
   if (strcmp(name_source(op), "b") != 0)
     return hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, op, -1),
                       "the argument that the op is for", "what is copied is argument %s, not b",
                       name_source(op));
   note_sizes(m, step);
   if (rows != m->at.n)
-    return wrong(m, w, step, "bounds", "mask with the launch's own n", "rows", rows, m->at.n);
+    return wrong(m, w, step, "bounds", "mask with n of the launch", "rows", rows, m->at.n);
   if (hd_op_int(op, HD_ATTR_BYTES, 0) < hd_op_int(op, HD_ATTR_ROW_BYTES, 0))
     return wrong(m, w, step, "bounds", "rows apart from each other", "bytes of the copy's pitch",
                  hd_op_int(op, HD_ATTR_BYTES, 0), hd_op_int(op, HD_ATTR_ROW_BYTES, 0));

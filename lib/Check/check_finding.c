@@ -98,7 +98,7 @@ void hd_ck_undecided(hd_ck_machine *m, const hd_op *op, const char *why) {
   if (m->went_on || is_known(m->report, "undecided", NULL, op))
     return;
   m->report->n_undecided++;
-  add(m, (hd_check_finding){.rule = "undecided", .text = why, .remedy = "a form that is known",
+  add(m, (hd_check_finding){.rule = "undecided", .text = why, .remedy = "a form that Check knows",
                             .second = at});
 }
 

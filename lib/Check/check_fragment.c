@@ -16,8 +16,8 @@ void hd_ck_frag_use(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int
   hd_check_access here = hd_ck_here(m, w, step->op, -1);
   hd_check_access made = f->made ? hd_ck_here(m, w, f->made, -1) : (hd_check_access){0};
   if (f->consumed)
-    hd_ck_find(m, "R5", made, here, "use the result of the wgmma that took the registers over",
-               "%s uses a fragment whose registers a wgmma has taken over", here.text);
+    hd_ck_find(m, "R5", made, here, "use the result of the wgmma that owns the registers",
+               "%s uses a fragment whose registers belong to a wgmma", here.text);
   else if (f->state == HD_CK_FRAG_IN_FLIGHT)
     hd_ck_find(m, "R5", made, here, "wgmma.wait {pending = 0} through which the fragment passes",
                "%s uses a fragment that a wgmma may not have finished", here.text);
@@ -122,7 +122,7 @@ static bool column_region(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
   int64_t rows = buffer->rows, panel = buffer->panel;
   if (buffer->layout != HD_CK_ROWS || panel != HD_CK_CELL || k >= HD_K_STEPS || col < 0 ||
       col % 8 || buffer->run) {
-    hd_ck_undecided(m, step->op, "B in a buffer that is not of rows of 128 bytes in order");
+    hd_ck_undecided(m, step->op, "B in a buffer without ordered rows of 128 bytes");
     return false;
   }
   if (!hd_op_has(step->op, HD_ATTR_TRANS)) {
@@ -233,11 +233,11 @@ static const char *mismatch(const hd_ck_step *step, const hd_ck_content *acc,
   if (a->block != meta->block || a->strip != meta->strip)
     return "A and metadata come from different blocks or strips";
   if (a->step != b->step)
-    return "A and B are of different k-steps";
+    return "A and B belong to different k-steps";
   if (step->op->kind != HD_OP_TCGEN05_MMA_SP && !selects_step(step, meta, a->step))
-    return "the metadata's word or the selector is of another k-step";
+    return "the metadata word or the selector belongs to another k-step";
   if (acc->block >= 0 && acc->block != a->block - b->k_block)
-    return "A and B are of different k-blocks, or of another slab than before";
+    return "A and B belong to different k-blocks, or to another slab than before";
   if (acc->strip >= 0 && (acc->strip != a->strip || acc->col != b->col || acc->run != b->run))
     return "the accumulators belong to another strip or column";
   return NULL;

@@ -17,7 +17,7 @@ int64_t hd_ck_group_columns(int64_t routing, int64_t g, int64_t unit) {
   return n;
 }
 
-/* Offset i of g + 1: no group begins before the one ahead of it has ended. */
+/* Offset i of g + 1: no group begins before the previous one has ended. */
 static int64_t offset(const hd_ck_instance *at, int64_t i, int64_t n, int64_t unit) {
   if (at->routing == HD_CK_ONE_GROUP)
     return i == 0 ? 0 : n;

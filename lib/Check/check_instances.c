@@ -134,7 +134,7 @@ static heddle_status far_condition(void *user, hd_op *op) {
   for (int32_t i = 0; op->kind == HD_OP_CMP && i < 2; i++) {
     const hd_op *loop = loop_of(op->operands[i]);
     if (loop && !is_near(loop, op->operands[1 - i], c->most))
-      hd_ck_static_find(c->k, "undecided", op, "a bound of the loop, or a turn among the first",
+      hd_ck_static_find(c->k, "undecided", op, "a loop bound, or one of the first iterations",
                         "a condition on a loop's index past the %lld iterations that are checked",
                         (long long)c->most);
   }
@@ -167,7 +167,7 @@ static bool is_clean(const hd_ck_kernel *k) {
 static void wrong_extent(hd_ck_kernel *k, const hd_op *op, const char *what, int64_t got,
                          int64_t expected) {
   hd_ck_static_find(k, "bounds", op, "the extents of the problem",
-                    "%s: the kernel says %lld, the problem has %lld", what, (long long)got,
+                    "%s: the kernel has %lld, the problem has %lld", what, (long long)got,
                     (long long)expected);
 }
 
@@ -235,7 +235,7 @@ static void check_workspace(hd_ck_kernel *k, const hd_ck_instance *at, const hd_
 static void check_coverage(hd_ck_kernel *k, const hd_ck_extents *x) {
   const hd_ck_claim *missing = hd_ck_partials_missing(x);
   if (missing)
-    hd_ck_static_find(k, "R7", missing->op, "an arrival of each part",
+    hd_ck_static_find(k, "R7", missing->op, "one arrival for each part",
                       "a counter ends at %lld of %lld arrivals, not at zero",
                       (long long)missing->times, (long long)missing->n);
   int64_t g, row, col;
@@ -288,7 +288,7 @@ static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int3
   if (is_clean(k) && whole && (x.m < 1 || x.n < 1) && !empty && first == 0 &&
       (last == n - 1 || owns_tiles(k)))
     hd_ck_static_find(k, "coverage", k->program.kernel, "a tile and a store for the first CTA",
-                      "nothing of D is ever written");
+                      "D is never written");
   if (is_clean(k) && whole && first == 0 && last == n - 1)
     check_coverage(k, &x);
   free_extents(&x);
@@ -302,7 +302,7 @@ static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int3
 static void run_ends(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t n, bool second) {
   if (n >= INT32_MAX / k->program.cluster)
     return hd_ck_static_find(k, "bounds", k->program.kernel, "larger tiles, or a smaller problem",
-                             "%lld clusters of %d CTAs: more than a grid holds", (long long)n,
+                             "%lld clusters of %d CTAs are too many for a grid", (long long)n,
                              (int)k->program.cluster);
   if (n <= (k->program.splits > 1 ? 16 : 8)) { /* all splits of a tile at least */
     run_grid(k, s, at, (int32_t)n, 0, (int32_t)n - 1);

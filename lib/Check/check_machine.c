@@ -411,7 +411,7 @@ static void report_deadlock(hd_ck_machine *m) {
     hd_check_access at = hd_ck_here(m, w, step->op, slot);
     hd_ck_find(m, "deadlock", (hd_check_access){0}, at,
                "the arrivals (or the other warps' sync) that it waits for",
-               "%s waits for ever", at.text);
+               "%s waits forever", at.text);
   }
 }
 
@@ -426,11 +426,12 @@ static void check_agreement(hd_ck_machine *m) {
     hd_check_access at = hd_ck_here(m, w, role->op, -1);
     if (w->path != lead->path)
       hd_ck_find(m, "uniform", (hd_check_access){0}, at, "conditions of the role, not of a warp",
-                 "warp %d takes another way through role \"%s\" than its first warp", w->index,
+                 "warp %d takes another path through role \"%s\" than its first warp", w->index,
                  role->name);
     else if (w->group_path != quad->group_path)
-      hd_ck_find(m, "uniform", (hd_check_access){0}, at, "operands that the warpgroup agrees on",
-                 "warp %d gives a warpgroup's op other operands than warp %d", w->index,
+      hd_ck_find(m, "uniform", (hd_check_access){0}, at,
+                 "operands that are the same in the whole warpgroup",
+                 "warp %d passes other operands to an op of the warpgroup than warp %d", w->index,
                  quad->index);
   }
 }
@@ -444,7 +445,7 @@ static void check_reached(hd_ck_machine *m, int32_t cta, const uint32_t *known) 
       continue;
     hd_check_access at = hd_ck_here(m, w, w->remote_op, -1);
     hd_ck_find(m, "R4", (hd_check_access){0}, at, "cluster.sync at the end of the kernel",
-               "%s reaches into a CTA that may have ended", at.text);
+               "%s accesses a CTA that may have ended", at.text);
   }
 }
 
@@ -459,11 +460,11 @@ static void check_landed(hd_ck_machine *m, int32_t cta, const uint32_t *known) {
     hd_ck_find(m, "R1", (hd_check_access){0}, at,
                commit ? "barrier.wait for the last commit" : "barrier.wait for the last copy",
                commit ? "the kernel may end before a commit has arrived"
-                      : "the kernel may end before a copy has landed");
+                      : "the kernel may end before a copy is complete");
   }
 }
 
-/* R8: else this kernel's end would not be the end of the one ahead. */
+/* R8: otherwise the end of this kernel would not imply the end of its predecessor. */
 static void check_waited(hd_ck_machine *m, int32_t cta, const uint32_t *known) {
   if (m->stop || !m->dependent || known[hd_ck_grid_component(m)])
     return;
@@ -510,7 +511,8 @@ static void run_warp(hd_ck_machine *m, hd_ck_warp *w) {
   while (w->state == HD_CK_RUNNING && !m->stop) {
     if (m->steps_left-- == 0)
       return hd_ck_undecided(m, m->program->kernel,
-                             "more steps than the checker takes: a k of millions is the launch's");
+                             "the kernel has too many steps for the checker; legal: a smaller k, "
+                             "or a k known only at launch");
     m->report->n_steps++;
     advance(m, w);
     m->stop = m->stop || hd_memory_shortages() != m->shortages;

@@ -89,8 +89,9 @@ void hd_ck_copy_out(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t g = hd_ck_matrix_of(w, step, HD_AT_copy_out_g);
   if (!m->stop && tag != tag_of(m, step, g, row, col))
     hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, region.slot),
-               "copy the slot to where its strip and columns belong",
-               "row %lld, column %lld of D get what was staged for others", (long long)row,
+               "copy the slot to its strip and columns",
+               "row %lld, column %lld of D get values that were staged for other elements",
+               (long long)row,
                (long long)col);
   for (int64_t i = 0; i < columns_of(&region, strip); i += BLOCK)
     hd_ck_store_mark(m, w, step, g, row, col + i);
@@ -114,7 +115,7 @@ void hd_ck_out_finish(hd_ck_machine *m) {
     const hd_ck_warp *w = &m->warps[i];
     if (w->out && (w->out_open || w->out_done < w->out_committed))
       hd_ck_find(m, "R6", (hd_check_access){0}, hd_ck_here(m, w, w->out, -1),
-                 "bulk.commit behind the last copy, bulk.wait {pending = 0} before the end",
-                 "the kernel may end while a slot of D is still read");
+                 "bulk.commit after the last copy, bulk.wait {pending = 0} before the end",
+                 "the kernel may end while a slot of D is still being read");
   }
 }

@@ -40,16 +40,16 @@ void hd_ck_prune_pack(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
           pitch = w->env[step->args[HD_AT_prune_pack_pitch]].i;
   int64_t k_block = hd_k_block_size(hd_op_elem(step->op, HD_ATTR_TYPE));
   if (m->at.m < 0 || m->at.k < 0)
-    return hd_ck_undecided(m, step->op, "a pack of sizes that are no arguments");
+    return hd_ck_undecided(m, step->op, "a pack with sizes that are not arguments");
   if (strcmp(name_source(step->op), "b") != 0)
     return hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
                       "the argument that the op is for", "what is packed is argument %s, not b",
                       name_source(step->op));
   note_sizes(m, step, k_block);
   if (rows != m->at.m)
-    return wrong(m, w, step, "mask with the matrix's own m", "rows", rows, m->at.m);
+    return wrong(m, w, step, "mask with m of the matrix", "rows", rows, m->at.m);
   if (columns != m->at.k)
-    return wrong(m, w, step, "mask with the matrix's own k", "columns", columns, m->at.k);
+    return wrong(m, w, step, "mask with k of the matrix", "columns", columns, m->at.k);
   int64_t line = hd_op_has(step->op, HD_ATTR_TRANS) ? rows : columns;
   if (pitch < line)
     return wrong(m, w, step, "a pitch no shorter than a row", "elements of the pitch", pitch,

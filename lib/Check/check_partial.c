@@ -62,8 +62,8 @@ static hd_ck_claim *claim(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
     if (!overlaps(old, made.lo, made.hi))
       continue;
     wrong(m, w, step, old->op, "a range of its own for each tile, warp, part and counter",
-          same ? "and another one meet there that are of different tiles or numbers of parts"
-               : "touches bytes of the workspace that are another partial's or counter's");
+          same ? "and another one, of a different tile or number of parts, use the same bytes"
+               : "touches bytes of the workspace that belong to another partial or counter");
     return NULL;
   }
   if (made.hi > x->workspace_end) {
@@ -96,7 +96,7 @@ static void check_k_blocks(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_st
     const hd_ck_content *c = &w->env[step->args[i]].frag.content;
     if (c->n_steps != HD_K_STEPS * n || c->sum != hd_ck_sum_of(p->k_lo, 1, n))
       hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-                 "the k-blocks that it says, each once",
+                 "the k-blocks that it names, each once",
                  "part %lld of %lld holds other k-blocks of %lld than [%lld, %lld)",
                  (long long)p->part, (long long)p->n, (long long)p->k_blocks, (long long)p->k_lo,
                  (long long)p->k_hi);
@@ -141,9 +141,9 @@ void hd_ck_partial_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
     hd_ck_frag_use(m, w, step, i);
   if (!is_part(&p, hd_op_int(op, HD_ATTR_SPLITS, p.n)))
     return wrong(m, w, step, NULL, "1 to `splits` parts, none of them empty, from 0 to all of k",
-                 "is of no part that exists");
+                 "names a part that does not exist");
   if (is_shared(&w->partial) || (is_shared(&p) && w->last))
-    wrong(m, w, step, w->partial.op, "last_arriver behind every partial",
+    wrong(m, w, step, w->partial.op, "last_arriver after every partial",
           "comes before another partial is counted");
   check_k_blocks(m, w, step, &p);
   p.tile = tile_of(w, step);
@@ -198,10 +198,10 @@ void hd_ck_last_arriver(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
     return;
   }
   if (!p->op || w->last)
-    wrong(m, w, step, w->last, "partial.store before it", "counts where no partial was stored");
+    wrong(m, w, step, w->last, "partial.store before it", "counts without a stored partial");
   else if (p->offset != offset || p->n != n)
     wrong(m, w, step, p->op, "the offset and number of parts of the partial",
-          "counts for another offset, or to another number, than the partial's");
+          "counts at another offset, or up to another number, than the partial");
   hd_ck_claim *c = claim(m, w, step,
                          (hd_ck_claim){.op = step->op,
                                        .offset = offset,
@@ -270,7 +270,7 @@ void hd_ck_partials_finish(hd_ck_machine *m) {
     const hd_ck_warp *w = &m->warps[i];
     hd_ck_step store = {.op = w->partial.op};
     if (is_shared(&w->partial))
-      wrong(m, w, &store, NULL, "last_arriver behind it", "is never counted: nobody will sum it");
+      wrong(m, w, &store, NULL, "last_arriver after it", "is never counted, so no CTA adds it up");
   }
 }
 

@@ -41,24 +41,24 @@ typedef struct hazard {
 static hazard hazard_after_write(const hd_ck_machine *m, const hd_ck_access *x,
                                  const hd_ck_access *y, const uint32_t *clock) {
   if (x->kind == HD_CK_SENT && is_async(y->kind))
-    return (hazard){"R2", "goes through the async proxy after what was sent by",
-                    "a slot of its own for what is sent: no thread can fence it"};
+    return (hazard){"R2", "uses the async proxy after data that was sent by",
+                    "a separate slot for sent data: no thread can fence it"};
   if (x->kind == HD_CK_BULK || x->kind == HD_CK_SENT)
-    return (hazard){"R1", is_write(y->kind) ? "overwrites what has not landed yet from"
-                                            : "reads what may not have landed yet from",
+    return (hazard){"R1", is_write(y->kind) ? "overwrites data that may not have arrived yet, from"
+                                            : "reads data that may not have arrived yet, from",
                     clock[x->component] < x->value
                         ? "barrier.wait of that phase before the second access"
                         : "an arrive of scope cluster, by who has waited for that phase"};
   if (is_async(y->kind) && is_over(m, x, y, clock, false))
-    return (hazard){"R2", "goes through the async proxy after the generic write of",
+    return (hazard){"R2", "uses the async proxy after the generic write of",
                     "fence.proxy_async in every writing thread, after the write (and its "
                     "cp_async.wait) and before the barrier"};
   if (is_async(y->kind))
     return (hazard){"R2", "is not ordered after the write of",
                     "fence.proxy_async in every writing thread, then a barrier that the second "
                     "access waits for"};
-  return (hazard){"R1", is_write(y->kind) ? "overwrites without order what was written by"
-                                          : "reads without order what was written by",
+  return (hazard){"R1", is_write(y->kind) ? "overwrites, without order, data written by"
+                                          : "reads, without order, data written by",
                   x->kind == HD_CK_COPY ? "cp_async.wait that covers the group, then cta.sync"
                                         : "a barrier between the two, by all writing threads"};
 }
@@ -67,8 +67,8 @@ static hazard hazard_after_write(const hd_ck_machine *m, const hd_ck_access *x,
 static hazard tensor_hazard(const hd_ck_machine *m, const hd_ck_access *x, const hd_ck_access *y,
                             const uint32_t *clock) {
   if (is_over(m, x, y, clock, is_async(y->kind)))
-    return (hazard){"R9", "may come before what the warp has waited for:",
-                    "tcgen05.fence_after behind the wait"};
+    return (hazard){"R9", "may execute before what the warp has waited for:",
+                    "tcgen05.fence_after after the wait"};
   return (hazard){
       "R9", "is not ordered after",
       x->kind == HD_CK_TENSOR_MMA
@@ -85,13 +85,13 @@ static hazard hazard_of(const hd_ck_machine *m, const hd_ck_access *x, const hd_
   if (is_write(x->kind))
     return hazard_after_write(m, x, y, clock);
   if (x->kind == HD_CK_OUT_READ)
-    return (hazard){"R6", "overwrites what may still be read by",
+    return (hazard){"R6", "overwrites data that may still be read by",
                     "bulk.wait that covers the group, then a warp.sync"};
   if (x->kind == HD_CK_READ && clock[hd_ck_component(m, x->warp, HD_CK_TIME)] >= x->value)
-    return (hazard){"R3", "overwrites what other lanes than the one that told of it may still "
-                          "read by",
-                    "a warp.sync behind the read, before the arrive of one lane for its warp"};
-  return (hazard){"R3", "overwrites what may still be read by",
+    return (hazard){"R3",
+                    "overwrites data that lanes other than the arriving one may still read by",
+                    "a warp.sync after the read, before the arrive of one lane for its warp"};
+  return (hazard){"R3", "overwrites data that may still be read by",
                   x->kind == HD_CK_TENSOR_MMA
                       ? "tcgen05.commit on a barrier that the second access waits for"
                   : x->kind == HD_CK_WGMMA_READ
@@ -359,7 +359,7 @@ void hd_ck_access_write(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_c
 static void unwritten(hd_ck_machine *m, uint32_t id, int64_t byte) {
   hd_check_access at = hd_ck_there(m, &m->accesses[id]);
   hd_ck_find(m, "R1", (hd_check_access){0}, at, "a copy that fills these bytes, and a wait for it",
-             "%s reads byte %lld of a slot that nothing has written", at.text, (long long)byte);
+             "%s reads byte %lld of a slot that was not written", at.text, (long long)byte);
 }
 
 static void mixed(pass *p, int64_t byte) {
@@ -369,8 +369,8 @@ static void mixed(pass *p, int64_t byte) {
     return;
   }
   hd_check_access at = hd_ck_there(m, &m->accesses[p->id]);
-  hd_ck_find(m, "data", (hd_check_access){0}, at, "copy the whole of it from one range",
-             "%s reads a piece of the operand that another one is mixed into, at byte %lld",
+  hd_ck_find(m, "data", (hd_check_access){0}, at, "copy it completely from one range",
+             "%s reads a piece of the operand that is mixed with another one, at byte %lld",
              at.text, (long long)byte);
 }
 

@@ -24,7 +24,7 @@ static void check_sum(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
   if (c->n_steps != x->n_k_blocks * HD_K_STEPS)
     return wrong_data(m, w, step, "k-steps summed up", c->n_steps, x->n_k_blocks * HD_K_STEPS);
   if (c->sum != hd_ck_sum_of(0, 1, n_k_blocks))
-    return wrong_data(m, w, step, "a k-block is missing or comes twice; k-blocks", n_k_blocks,
+    return wrong_data(m, w, step, "a k-block is missing or occurs twice; k-blocks", n_k_blocks,
                       n_k_blocks);
   int64_t matrix = c->block >> HD_CK_MATRIX_BLOCKS, of_a = x->apart_a && !m->at.shared ? g : 0;
   int64_t block = c->block - matrix * (INT64_C(1) << HD_CK_MATRIX_BLOCKS);
@@ -81,7 +81,7 @@ bool hd_ck_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t
   if (rows == x->m && cols == end)
     return true;
   hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-             "mask with the problem's own m and n, or the group's end",
+             "mask with m and n of the problem, or with the end of the group",
              "D is %lld x %lld, the mask %lld x %lld", (long long)x->m, (long long)end,
              (long long)rows, (long long)cols);
   return false;
@@ -131,7 +131,7 @@ void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
   *by |= parts | (n < HD_CK_PARTS ? ~UINT64_C(0) << n : 0);
   if (twice)
     hd_ck_find(m, "coverage", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-               "one warp a strip and column", "row %lld, column %lld of D are written twice",
+               "one warp for each strip and column", "row %lld, column %lld of D are written twice",
                (long long)row, (long long)col);
 }
 
@@ -154,7 +154,8 @@ static void check_pitch(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step 
   int64_t shortest = col_major ? height(m->extents) : m->extents->n;
   if (ldd < shortest)
     hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-               "a pitch no shorter than a row", "D's pitch is %lld, a row has %lld elements",
+               "a pitch no shorter than a row",
+               "the pitch of D is %lld, but a row has %lld elements",
                (long long)ldd, (long long)shortest);
   else if (m->extents->ldd && ldd != m->extents->ldd)
     wrong_data(m, w, step, "D's pitch", ldd, m->extents->ldd);

@@ -12,7 +12,7 @@ static void take(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_tensor *t = &m->tensors[w->cta];
   if (t->alloc)
     return broken(m, w, step, "one tcgen05.alloc",
-                  "takes columns again after giving up the right to");
+                  "allocates columns after relinquishing the permission");
   *t = (hd_ck_tensor){.alloc = step->op, .warp = w->id, .time = w->now};
 }
 
@@ -20,7 +20,7 @@ static void learn_address(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
   const hd_ck_tensor *t = &m->tensors[w->cta];
   if (!t->alloc || w->clock[hd_ck_component(m, t->warp, HD_CK_LANES)] < t->time)
     return broken(m, w, step, "tcgen05.alloc, then cta.sync",
-                  "may read before the address is there");
+                  "may read the address before it is written");
   w->has_address = true;
 }
 
@@ -28,10 +28,11 @@ static void learn_address(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
 static void give_back(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_tensor *t = &m->tensors[w->cta];
   if (!t->alloc || t->dealloc)
-    return broken(m, w, step, "one tcgen05.dealloc of what was taken",
-                  "gives back what it has not");
+    return broken(m, w, step, "one tcgen05.dealloc of the allocated columns",
+                  "deallocates columns that are not allocated");
   if (hd_op_int(t->alloc, HD_ATTR_COLUMNS, 0) != hd_op_int(step->op, HD_ATTR_COLUMNS, 0))
-    return broken(m, w, step, "as many columns as were taken", "gives back other columns");
+    return broken(m, w, step, "as many columns as were allocated",
+                  "deallocates another number of columns");
   t->dealloc = step->op;
   for (int32_t i = 0; i < m->program->n_buffers; i++) {
     const hd_ck_ring *ring = &m->program->buffers[i];
@@ -63,7 +64,7 @@ void hd_ck_tensor_finish(hd_ck_machine *m) {
       hd_ck_find(m, "R9", (hd_check_access){0},
                  hd_ck_here(m, &m->warps[m->tensors[cta].warp], m->tensors[cta].alloc, -1),
                  "cta.sync and tcgen05.dealloc at the end",
-                 "the kernel ends with columns of tensor memory taken");
+                 "the kernel ends with allocated columns of tensor memory");
 }
 
 bool hd_ck_tensor_region(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
@@ -73,8 +74,8 @@ bool hd_ck_tensor_region(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
   region->cta = cta;
   if (w->has_address && m->tensors[cta].alloc && !m->tensors[cta].dealloc)
     return true;
-  broken(m, w, step, "tcgen05.address before, tcgen05.dealloc behind all of them",
-         "reaches tensor memory that the CTA does not have");
+  broken(m, w, step, "tcgen05.address before all of them, tcgen05.dealloc after all of them",
+         "accesses tensor memory that the CTA has not allocated");
   return false;
 }
 

@@ -45,8 +45,8 @@ void hd_ck_wgmma_finish(hd_ck_machine *m) {
     const hd_ck_warp *w = &m->warps[i];
     if (w->multiplies && !group_done(m, w, w->wgmma_group))
       hd_ck_find(m, "R5", (hd_check_access){0}, hd_ck_here(m, w, w->multiplies, -1),
-                 "wgmma.commit behind the last wgmma, wgmma.wait {pending = 0} before the end",
-                 "a warp may leave before its wgmma is over");
+                 "wgmma.commit after the last wgmma, wgmma.wait {pending = 0} before the end",
+                 "a warp may exit before its wgmma is complete");
   }
 }
 
@@ -62,13 +62,13 @@ static void check_fenced(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
   hd_check_access made = f->made ? hd_ck_here(m, w, f->made, -1) : (hd_check_access){0};
   if (f->consumed)
     hd_ck_find(m, "R5", made, here, "the result of the last wgmma on these registers",
-               "%s takes %s whose registers another wgmma has taken over", here.text, what);
+               "%s uses %s whose registers belong to another wgmma", here.text, what);
   else if (fresh)
     hd_ck_find(m, "R5", made, here, "wgmma.fence after the last access and before the batch",
-               "%s takes %s that no wgmma.fence separates from generic code", here.text, what);
+               "%s uses %s that no wgmma.fence separates from generic code", here.text, what);
   else
     hd_ck_find(m, "R5", made, here, "pass the fragment through the wgmma.fence",
-               "%s takes %s that did not pass through a wgmma.fence", here.text, what);
+               "%s uses %s that did not pass through a wgmma.fence", here.text, what);
 }
 
 static void check_value(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, bool accumulates) {
@@ -130,7 +130,7 @@ bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck
   int64_t rows = region.buffer->rows, panel = region.buffer->panel;
   if (region.buffer->layout != HD_CK_ROWS || panel != HD_CK_CELL || rows < 1 || k >= HD_K_STEPS ||
       (trans && region.buffer->run)) {
-    hd_ck_undecided(m, step->op, "B in a buffer that is not of rows of 128 bytes");
+    hd_ck_undecided(m, step->op, "B in a buffer without rows of 128 bytes");
     return false;
   }
   region.range = (hd_ck_range){.lo = 0, .hi = region.buffer->bytes, .n = 1};

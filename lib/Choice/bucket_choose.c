@@ -193,9 +193,9 @@ static void say_why(const chooser *c, int32_t candidate, int32_t from, int32_t n
     worst = off > worst ? off : worst;
   }
   if (c->estimates)
-    snprintf(b->why, sizeof b->why, "by the model, within %.1f %% of the best", 100 * (worst - 1));
+    snprintf(b->why, sizeof b->why, "model, within %.1f %% of the best", 100 * (worst - 1));
   else
-    snprintf(b->why, sizeof b->why, "the default of these sizes");
+    snprintf(b->why, sizeof b->why, "default of these sizes");
 }
 
 static void push(const chooser *c, int32_t candidate, int32_t from, int32_t n,
@@ -269,7 +269,7 @@ heddle_status hd_bucket_choose(heddle_context *ctx, const hd_front *front,
   heddle_status status = c->dim ? take_samples(ctx, c)
                                 : hd_error(ctx, HEDDLE_INVALID, front->problem.kernel->loc,
                                            "schedule.buckets",
-                                           "got sizes that are all fixed; legal: n or m known at "
+                                           "got only fixed sizes; legal: n or m known only at "
                                            "launch");
   if (status == HEDDLE_OK)
     predict(c);

@@ -46,9 +46,9 @@ static heddle_status read_border(heddle_context *ctx, hd_loc loc, const char *pa
   if (sign != *words + 1 || !strchr("mnk", dim[0]) || *end != ':' || b->to < 1)
     REFUSE("got \"%.40s\"; legal: SIZE<=NUMBER: WORDS, as in n<=16: tile=64x16", *words);
   if (plan->dim[0] && strcmp(dim, plan->dim) != 0)
-    REFUSE("got a border of %s after one of %s; legal: borders of one size", dim, plan->dim);
+    REFUSE("got a limit of %s after one of %s; legal: limits of one size", dim, plan->dim);
   if (plan->n && b->to <= plan->list[plan->n - 1].to)
-    REFUSE("got %s<=%lld after %s<=%lld; legal: rising borders", dim, (long long)b->to, dim,
+    REFUSE("got %s<=%lld after %s<=%lld; legal: increasing limits", dim, (long long)b->to, dim,
            (long long)plan->list[plan->n - 1].to);
   snprintf(plan->dim, sizeof plan->dim, "%s", dim);
   *words = end + 1 + strspn(end + 1, " \t\n");
@@ -62,7 +62,7 @@ static heddle_status read_bucket(heddle_context *ctx, hd_loc loc, const char *pa
   if (plan->n == HD_MOST_BUCKETS)
     REFUSE("got more than %d buckets; legal: up to %d", HD_MOST_BUCKETS, HD_MOST_BUCKETS);
   if (plan->n && !plan->list[plan->n - 1].to)
-    REFUSE("got \"%.40s\" after the schedule of all larger sizes; legal: that one last", part);
+    REFUSE("got \"%.40s\" after the schedule without a limit; legal: that schedule last", part);
   *b = (hd_bucket){0};
   HD_TRY(read_border(ctx, loc, part, plan, b, &words));
   HD_TRY(hd_schedule_parse(ctx, loc, words, &b->words));
@@ -81,7 +81,7 @@ heddle_status hd_bucket_plan_parse(heddle_context *ctx, hd_loc loc, const char *
   hd_free(copy);
   HD_TRY(status);
   if (made.n == 0 || made.list[made.n - 1].to)
-    REFUSE("got no schedule for sizes above the last border; legal: \"%s<=%lld: …; WORDS\"",
+    REFUSE("there is no schedule for sizes above the last limit; legal: \"%s<=%lld: …; WORDS\"",
            made.n ? made.dim : "n", made.n ? (long long)made.list[made.n - 1].to : 16LL);
   *plan = made;
   return HEDDLE_OK;

@@ -85,7 +85,7 @@ static heddle_status part_of(heddle_context *ctx, const model *x, const char *wh
   while (whole % nearest)
     nearest--;
   return hd_error(ctx, HEDDLE_INVALID, in_file(x), "model.parallel",
-                  "got %lld ways for %s = %lld; legal: its divisors; nearest: %lld",
+                  "got tensor parallelism %lld for %s = %lld; legal: its divisors; nearest: %lld",
                   (long long)n_ways, what, (long long)whole, (long long)nearest);
 }
 
@@ -196,7 +196,7 @@ static heddle_status read_tensors(heddle_context *ctx, model *x, const char *pat
   heddle_status status =
       header ? HEDDLE_OK
              : hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "model.tensors",
-                        "it has no header of safetensors; legal: a whole file of them");
+                        "the file has no safetensors header; legal: a complete safetensors file");
   json_object_foreach(header, name, tensor) {
     const json_t *shape = json_object_get(tensor, "shape");
     const char *type = json_string_value(json_object_get(tensor, "dtype"));
@@ -269,7 +269,7 @@ static void make_products(heddle_context *ctx, const model *x, const hd_model_op
         HD_PUSH(*list, *n, cap, p);
       else
         hd_note(ctx, in_file(x), "model.layer", "%lld x %lld is left out: %s", (long long)p.m,
-                (long long)p.k, hd_first_error_text(why, "no kernel can do it"));
+                (long long)p.k, hd_first_error_text(why, "no kernel supports it"));
       hd_front_free(&front);
       heddle_context_free(why);
     }
@@ -287,7 +287,8 @@ static heddle_status read_layers(heddle_context *ctx, model *x, const hd_model_o
   hd_free(text);
   if (!root)
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){x->path, (uint32_t)error.line, 1}, "model.file",
-                    "got no JSON: %s; legal: a config.json, a safetensors index", error.text);
+                    "the file is not JSON: %s; legal: a config.json, a safetensors index",
+                    error.text);
   json_t *map = json_object_get(root, "weight_map");
   heddle_status status =
       json_is_object(map) ? read_index(ctx, x, map) : read_config(ctx, x, root, o);
@@ -308,7 +309,7 @@ heddle_status hd_model_read(heddle_context *ctx, const char *path, const hd_mode
   status = hd_memory_status(ctx, before, status);
   if (status == HEDDLE_OK && *n == 0)
     status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "model.layers",
-                      "it has no linear layer that a kernel can do; legal: a transformer's "
+                      "the file has no linear layer that a kernel supports; legal: a transformer's "
                       "config.json, a safetensors index or file");
   if (status != HEDDLE_OK) {
     hd_free(*list);

@@ -22,8 +22,8 @@ typedef struct hd_product {
   int64_t m, n, k;
   int64_t g; /* of a batch: how many such products; 0: it is one, or a launch says */
   bool b_mn_major, d_col_major; /* otherwise k_major, row_major */
-  bool weights_ready; /* launches overlap, and A may be read before the one ahead has ended: a
-                         deeper ring pays, so it is another product */
+  bool weights_ready; /* launches overlap, and A may be read before the predecessor has ended. A
+                         deeper ring is then faster, so it is another product */
   hd_product_epilogue epilogue;
 } hd_product;
 

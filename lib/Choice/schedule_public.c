@@ -44,7 +44,7 @@ static heddle_status predict(hd_pass_context *pass, hd_front *front, const char 
   HD_TRY(hd_check_sizes(pass->ctx, p, asked));
   if (!hd_cost_is_estimate(p))
     return hd_error(pass->ctx, HEDDLE_UNSUPPORTED, p->kernel->loc, "schedule.predict",
-                    "got target %s, whose rates nobody measured; nearest: sm_90a",
+                    "got target %s, whose rates were not measured; nearest: sm_90a",
                     p->target->name);
   pass->schedule_text = schedule;
   if (hd_bucket_plan_is(schedule)) {
@@ -96,7 +96,8 @@ static heddle_status collect(heddle_context *ctx, const hd_front *front, const c
   size_t n;
   if (front->module->level == HD_LEVEL_TILE)
     return hd_error(ctx, HEDDLE_INVALID, p->kernel->loc, "schedule.planned",
-                    "got a kernel at tile level, which has its schedule; legal: problem level");
+                    "got a kernel at tile level, which already has a schedule; legal: problem "
+                    "level");
   if (keys)
     HD_TRY(hd_schedule_parse(ctx, HD_NOWHERE, keys, &words));
   hd_schedule_enumerate(hd_device_model_of(p->target), p, &all, &n);

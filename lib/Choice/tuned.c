@@ -204,7 +204,7 @@ static heddle_status add(heddle_context *ctx, const char *path, hd_tuned *t, con
   if (status == HEDDLE_OK)
     status = check_seconds(ctx, c);
   if (status != HEDDLE_OK) {
-    hd_note(ctx, (hd_loc){.file = path}, "tuned.choice", "this stands in choice %zu of the file",
+    hd_note(ctx, (hd_loc){.file = path}, "tuned.choice", "this is in choice %zu of the file",
             t->n + 1);
     return status;
   }
@@ -220,8 +220,8 @@ static heddle_status two_devices(heddle_context *ctx, const char *path, const hd
   char product[HD_PRODUCT_TEXT];
   hd_product_print(&x->product, product);
   return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "tuned.devices",
-                  "got choices of %s on %s and on %s; legal: those of one device, as `heddle tune "
-                  "export --device \"%s\"` writes them",
+                  "got choices of %s on %s and on %s; legal: choices of one device, as `heddle "
+                  "tune export --device \"%s\"` writes them",
                   product, x->device, y->device, x->device);
 }
 
@@ -304,7 +304,7 @@ static heddle_status read_ceilings(heddle_context *ctx, hd_loc loc, json_t *obje
     t->ceilings = *known;
   if (object && !json_is_object(object))
     return hd_error(ctx, HEDDLE_INVALID, loc, "tuned.ceiling",
-                    "the ceilings are no object; legal: {\"NAME\": NUMBER, ...}");
+                    "the ceilings are not an object; legal: {\"NAME\": NUMBER, ...}");
   json_object_foreach(object, name, value) {
     if (strcmp(name, "device") != 0)
       HD_TRY(set_ceiling(ctx, loc, name, json_number_value(value), &t->ceilings));

@@ -130,11 +130,11 @@ static heddle_status check_user(heddle_context *ctx, const hd_front *f,
                                 const heddle_compile_options *options) {
   if (f->problem.user && !options->user_epilogue)
     return hd_error(ctx, HEDDLE_INVALID, f->problem.epilogue->loc, "epilogue.user",
-                    "the epilogue calls @%s, and no LLVM IR or bitcode that defines it was given",
+                    "the epilogue calls @%s, but no LLVM IR or bitcode that defines it was given",
                     f->problem.user);
   if (!f->problem.user && options->user_epilogue)
     return hd_error(ctx, HEDDLE_INVALID, f->problem.store->loc, "epilogue.user",
-                    "an epilogue function was given, and the problem calls none; nearest: epilogue "
+                    "an epilogue function was given, but the problem calls none; nearest: epilogue "
                     "%%x {act = user, user = \"NAME\"}");
   return HEDDLE_OK;
 }
@@ -157,7 +157,7 @@ static void warn_emulated(heddle_context *ctx, const hd_front *f) {
   bool plain = !strpbrk(target, "af");
   if (hd_problem_is_emulated(&f->problem) && hd_schedule_is_mma(&f->schedule))
     hd_warning(ctx, f->problem.matmul->loc, "schedule.emulated",
-               "ptxas emulates mma.sp of %s on %s, far slower than f16's; nearest: %s%s%s",
+               "ptxas emulates mma.sp of %s on %s, which is much slower than f16; nearest: %s%s%s",
                heddle_elem_get(f->problem.a_elem)->name, target,
                plain ? "target " : "the default family", plain ? target : "", plain ? "a" : "");
 }

@@ -19,11 +19,11 @@ static heddle_status check_size(heddle_context *ctx, const hd_op *kernel,
   int64_t last = plan->list[plan->n - 2].to;
   if (!size || hd_op_has(size, HD_ATTR_VALUE))
     return hd_error(ctx, HEDDLE_INVALID, kernel->loc, "schedule.buckets",
-                    "got buckets of %s, which is fixed; legal: of a size that is known at launch",
+                    "got buckets of %s, which is fixed; legal: a size that is known only at launch",
                     plan->dim);
   if (hd_op_has(size, HD_ATTR_MAX) && last >= hd_op_int(size, HD_ATTR_MAX, 0))
     return hd_error(ctx, HEDDLE_INVALID, size->loc, "schedule.buckets",
-                    "got a border at %s = %lld; legal: below the max, %lld", plan->dim,
+                    "got a limit at %s = %lld; legal: below the max, %lld", plan->dim,
                     (long long)last, (long long)hd_op_int(size, HD_ATTR_MAX, 0));
   return HEDDLE_OK;
 }

@@ -65,7 +65,7 @@ static heddle_status fall_back(heddle_context *ctx, const hd_front *front, const
       chosen->first[i] = schedule[i];
     chosen->fell_back[i] = true;
     b->words = hd_schedule_all_words(&next);
-    snprintf(b->why, sizeof b->why, "the next best, since %dx%d stages=%d spills",
+    snprintf(b->why, sizeof b->why, "next best, because %dx%d stages=%d spills",
              chosen->first[i].tile_m, chosen->first[i].tile_n, chosen->first[i].stages);
   }
   return HEDDLE_OK;
@@ -85,7 +85,8 @@ static void note_fallbacks(heddle_context *ctx, hd_loc loc, const hd_chosen *cho
     else if (plan->n > 1)
       snprintf(sizes, sizeof sizes, " for %s > %lld", plan->dim, (long long)plan->list[i - 1].to);
     hd_note(ctx, loc, "schedule.spilled",
-            "the first choice%s does not fit into registers: %s; taken: %s", sizes, first, taken);
+            "the first choice%s does not fit into registers: %s; used instead: %s", sizes, first,
+            taken);
   }
 }
 

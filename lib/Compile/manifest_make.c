@@ -176,8 +176,8 @@ static bool takes_workspace(const hd_schedule *s) {
 /* Counters lie where a launch of another bucket would copy B to. */
 heddle_status hd_refuse_copied_split(heddle_context *ctx, const hd_problem *p, const char *what) {
   return hd_error(ctx, HEDDLE_INVALID, p->kernel->loc, "schedule.copied-split",
-                  "b=copied in one %s, and tiles that CTAs share through the workspace in "
-                  "another; legal: one of them in a kernel; nearest: b=auto",
+                  "one %s has b=copied, and another one shares tiles through the workspace; legal: "
+                  "one of them in a kernel; nearest: b=auto",
                   what);
 }
 
@@ -193,7 +193,7 @@ static heddle_status make_variants(heddle_context *ctx, const hd_problem *p,
     const char *plane = hd_manifest_family(p, &plan->s);
     if (strcmp(plane, m->family) != 0)
       return hd_error(ctx, HEDDLE_INVALID, plan->p.kernel->loc, "schedule.buckets",
-                      "family=%s reads A packed for %s, and the last bucket reads it for %s; "
+                      "family=%s reads A packed for %s, but the last bucket reads A packed for %s; "
                       "legal: one family in all buckets",
                       hd_key_word(HD_KEY_FAMILY, plan->s.family), plane, m->family);
     make_variant(plan, &emitted->kernel[m->n_variants], arena, &m->variant[m->n_variants]);

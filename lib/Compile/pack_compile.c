@@ -200,7 +200,8 @@ static heddle_status compile(heddle_context *ctx, source from, const char *targe
   HD_TRY(check_elem(ctx, from.elem));
   target = target ? target : "";
   if (hd_target_parse(target, &chip) != HEDDLE_OK)
-    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.target", "no target %s; nearest: %s",
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.target",
+                    "unknown target %s; nearest: %s",
                     target, hd_target_nearest(target));
   HD_TRY(make_module(ctx, from, target, &module));
   heddle_status status = build(ctx, from, chip, module, ptxas, c);

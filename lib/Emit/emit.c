@@ -14,7 +14,7 @@ static heddle_status check_name(hd_emitter *e, const hd_op *kernel) {
   for (const hd_op *op = kernel->region->first; op != kernel; op = op->next)
     if (name && hd_op_is(op, HD_ATTR_NAME, name))
       return hd_error(e->ctx, HEDDLE_INVALID, kernel->loc, "kernel.name",
-                      "two kernels are named %s; legal: a name each", name);
+                      "two kernels have the name %s; legal: different names", name);
   return HEDDLE_OK;
 }
 
@@ -25,7 +25,7 @@ static heddle_status find_target(hd_emitter *e, const hd_module *module) {
     const char *mine = hd_op_str(op, HD_ATTR_TARGET);
     if (op->kind != HD_OP_KERNEL || !mine)
       return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.module",
-                      "got an op that is no kernel with a target; legal: kernels with a target");
+                      "got an op that is not a kernel with a target; legal: kernels with a target");
     if (name && strcmp(name, mine) != 0)
       return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.target",
                       "kernels for %s and %s in one module; legal: one target", name, mine);
@@ -37,7 +37,7 @@ static heddle_status find_target(hd_emitter *e, const hd_module *module) {
                     "got a module without kernel; legal: 1 or more");
   if (hd_target_parse(name, &e->target) != HEDDLE_OK)
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, module->body->first->loc, "emit.target",
-                    "no target %s; nearest: %s", name, hd_target_nearest(name));
+                    "unknown target %s; nearest: %s", name, hd_target_nearest(name));
   return HEDDLE_OK;
 }
 

@@ -10,7 +10,7 @@ heddle_status hd_emit_rows(hd_emitter *e, const hd_op *user, const hd_value *buf
                   .mask = swizzle >= 32 ? swizzle - 16 : 0};
   if (!hd_op_is(op, HD_ATTR_LAYOUT, "rows"))
     return hd_error(e->ctx, HEDDLE_INVALID, user->loc, "emit.layout",
-                    "%s of a buffer of another layout; legal: rows",
+                    "%s of a buffer with another layout; legal: rows",
                     hd_op_get_info(user->kind)->text);
   bool known = swizzle == 0 || swizzle == 32 || swizzle == 64 || swizzle == 128;
   if (!known || made.panel < 16 || made.panel % 16 || made.panel < swizzle || made.rows <= 0)

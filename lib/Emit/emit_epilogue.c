@@ -392,7 +392,7 @@ static heddle_status open_user(hd_emitter *e, hd_strip *s) {
   if (s->acc_elem == HEDDLE_S32 && !s->integer)
     return hd_error(
         e->ctx, HEDDLE_UNSUPPORTED, s->op->loc, "emit.user",
-        "the user's function takes the i32 sum of an integer product itself; legal: no alpha, "
+        "the user function takes the unscaled i32 sum of an integer product; legal: no alpha, "
         "beta, scales, and only integer C and bias");
   HD_TRY(hd_emit_find_user(e, s->op, name, s->integer ? e->i32 : e->f32, s->pair, &s->user));
   LLVMValueRef user;
@@ -445,7 +445,7 @@ heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s) {
                     heddle_elem_get(elem)->name, e->target->name);
   if (!user && !hd_emit_is_activation(s->act))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.act",
-                    "no activation %s; legal: %s", s->act ? s->act : "", hd_act_list);
+                    "unknown activation %s; legal: %s", s->act ? s->act : "", hd_act_list);
   if (op->kind == HD_OP_STORE_TILE) {
     LLVMValueRef d;
     /* D, or the workspace. */

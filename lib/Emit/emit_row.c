@@ -13,12 +13,12 @@ heddle_status hd_emit_row_named(hd_emitter *e, const hd_op *op, const char *name
   const hd_spec_row *found = name ? hd_spec_find(name) : NULL;
   if (!found || found->family != family)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.row",
-                    "\"%s\" is no spec row of %s; legal: those that `heddle list` names",
+                    "\"%s\" is not a spec row of %s; legal: the rows of `heddle list`",
                     name ? name : "", family_name(family));
   if (!hd_spec_can_generate(found))
     return hd_error(
         e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.row",
-        "the layout of row %s is not verified; legal: rows that are (`heddle list`)", name);
+        "the layout of row %s is not verified; legal: verified rows (`heddle list`)", name);
   char reason[256] = "";
   hd_legal_query query = {e->target, (uint16_t)e->ptx_version, (int)selector};
   if (hd_spec_legal(found, &query, reason, sizeof reason) != HD_LEGAL)

@@ -47,7 +47,7 @@ heddle_status hd_emit_op_cmp(hd_emitter *e, const hd_op *op) {
       return HEDDLE_OK;
     }
   return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.cmp",
-                  "no such predicate; legal: eq, ne, lt, le, gt or ge");
+                  "unknown predicate; legal: eq, ne, lt, le, gt or ge");
 }
 
 heddle_status hd_emit_op_select(hd_emitter *e, const hd_op *op) {

@@ -369,7 +369,8 @@ static heddle_status read_operands(hd_emitter *e, hd_strip *s) {
   bool known = s->acc_elem == HEDDLE_F32 || s->acc_elem == HEDDLE_F16 || s->acc_elem == HEDDLE_S32;
   if (!known || n % 4)
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.store",
-                    "got %d accumulators; legal: of f32, f16 or s32, 4 a block of 8 columns", n);
+                    "got %d accumulators; legal: f32, f16 or s32, 4 for each block of 8 columns",
+                    n);
   s->n_blocks = n / 4;
   s->acc = HD_NEW_ARRAY(&e->arena, LLVMValueRef, n + 1);
   int32_t at = 0;

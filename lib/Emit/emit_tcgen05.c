@@ -28,7 +28,7 @@ static heddle_status slot_address(hd_emitter *e, const hd_op *op, const hd_value
                                   const hd_value *cursor, LLVMValueRef *address) {
   if (!e->tensor)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.tensor",
-                    "%s stands before tcgen05.address; legal: behind it",
+                    "%s comes before tcgen05.address; legal: after it",
                     hd_op_get_info(op->kind)->text);
   LLVMValueRef column =
       hd_emit_slot(e, buffer, cursor, hd_tensor_slot_columns(hd_emit_def(buffer)));
@@ -235,7 +235,7 @@ static heddle_status address_slot(hd_emitter *e, const hd_op *op, LLVMValueRef *
     return HEDDLE_OK;
   }
   return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.tensor",
-                  "%s without tcgen05.alloc; legal: behind one", hd_op_get_info(op->kind)->text);
+                  "%s without tcgen05.alloc; legal: after one", hd_op_get_info(op->kind)->text);
 }
 
 heddle_status hd_emit_op_tcgen05_alloc(hd_emitter *e, const hd_op *op) {
@@ -258,7 +258,7 @@ heddle_status hd_emit_op_tcgen05_address(hd_emitter *e, const hd_op *op) {
 heddle_status hd_emit_op_tcgen05_dealloc(hd_emitter *e, const hd_op *op) {
   if (!e->tensor)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.tensor",
-                    "tcgen05.dealloc stands before tcgen05.address; legal: behind it");
+                    "tcgen05.dealloc comes before tcgen05.address; legal: after it");
   LLVMBasicBlockRef join = first_warp(e);
   HD_TRY(issue(e, op, for_ctas(e, "tcgen05_dealloc"), &e->tensor));
   hd_emit_endif(e, join);

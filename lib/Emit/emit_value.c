@@ -46,7 +46,7 @@ static void invent(hd_emitter *e, const hd_value *value) {
   hd_emit_set(e, value, undefined, n);
   if (!e->failed)
     hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.value",
-             "a value is used before it is made");
+             "a value is used before it is defined");
   e->failed = true;
 }
 

@@ -129,7 +129,7 @@ heddle_status hd_ptxas_gate(heddle_context *ctx, const hd_ptxas_report *report) 
 static heddle_status refused(heddle_context *ctx, const char *log, int code) {
   if (!strstr(log, "ptxas"))
     return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "ptxas.run",
-                    "the program ended with %d and no word of ptxas; is it one?", code);
+                    "the program ended with %d and does not seem to be ptxas", code);
   const char *at = strstr(log, "error");
   while (at && at > log && at[-1] != '\n')
     at--;
@@ -172,7 +172,7 @@ static heddle_status assemble(heddle_context *ctx, const char *ptxas, const char
   if (!n_bytes) {
     hd_free(data);
     return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "ptxas.run",
-                    "%s ended well and wrote no cubin; is it ptxas?", ptxas);
+                    "%s succeeded but wrote no cubin, and does not seem to be ptxas", ptxas);
   }
   *cubin = data;
   *cubin_bytes = n_bytes;

@@ -252,7 +252,7 @@ static heddle_status build(hd_emitter *e, const hd_user_function *f, const char 
     if (status != HEDDLE_OK)
       LLVMDisposeModule(u.module);
     else if (LLVMLinkModules2(e->module, u.module)) /* consumes it */
-      status = HD_BUG(e->ctx, "the user's function does not link");
+      status = HD_BUG(e->ctx, "the user function cannot be linked");
   }
   hd_free(u.value);
   hd_free(u.block);
@@ -301,8 +301,8 @@ heddle_status hd_emit_find_user(hd_emitter *e, const hd_op *op, const char *name
   char *full = hd_arena_printf(&e->arena, USER_PREFIX "%s", name);
   if (!e->options->user.ir)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "user.function",
-                    "no user IR was given; nearest: define float @%s(%s, i32 %%row, i32 "
-                    "%%col, ptr %%user)",
+                    "the user IR is missing; nearest: define float @%s(%s, i32 %%row, i32 %%col, "
+                    "ptr %%user)",
                     name, sums);
   if (!LLVMGetNamedFunction(e->module, full)) {
     HD_TRY(read_and_build(e, name, full));

@@ -387,8 +387,8 @@ heddle_status hd_user_check_evaluated(heddle_context *ctx, const hd_user_functio
   for (int32_t i = 0; i < f->n_instructions; i++)
     if (!is_evaluated(&f->instruction[i]))
       return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "user.evaluate",
-                      "the user's function has %s, which is not evaluated here, so that nothing "
-                      "tells what is right; legal: arithmetic of numbers, loads of them",
+                      "the user function has %s, which the host cannot evaluate for the "
+                      "comparison; legal: arithmetic of numbers, loads of them",
                       hd_user_ops[f->instruction[i].op].name);
   return HEDDLE_OK;
 }

@@ -214,7 +214,7 @@ heddle_status hd_user_parse(heddle_context *ctx, const char *from, size_t n_byte
   }
   if (status == HEDDLE_OK && !found)
     status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "user.function",
-                      "the user's IR defines no such function; nearest: define float @%s(float "
+                      "the user IR does not define this function; nearest: define float @%s(float "
                       "%%acc, i32 %%row, i32 %%col, ptr %%user)",
                       wanted);
   hd_free(names);

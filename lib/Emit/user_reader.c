@@ -22,7 +22,7 @@ heddle_status hd_user_refuse_here(hd_user_reader *r, const char *legal) {
 heddle_status hd_user_refuse_count(hd_user_reader *r, const char *what, int most) {
   hd_loc loc = {"user IR", r->line, 1};
   return hd_error(r->ctx, HEDDLE_UNSUPPORTED, loc, "user.size",
-                  "user function: got more %s; legal: up to %d", what, most);
+                  "user function: got too many %s; legal: up to %d", what, most);
 }
 
 void hd_user_skip_spaces(hd_user_reader *r) {

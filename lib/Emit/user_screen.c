@@ -70,8 +70,8 @@ static heddle_status print_in_order(heddle_context *ctx, LLVMModuleRef module,
   heddle_status status = nodes && order ? HEDDLE_OK : HEDDLE_NO_MEMORY;
   if (status == HEDDLE_OK && put_in_order(function, nodes, n, order) < n)
     status = hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "user.loop",
-                      "user function: a loop that does not unroll whole is not allowed; legal: a "
-                      "constant number of few iterations");
+                      "user function: a loop that cannot be unrolled completely is not allowed; "
+                      "legal: a small, constant number of iterations");
   if (status == HEDDLE_OK)
     status = hd_user_print(ctx, module, function, name, order, n, text);
   hd_free(nodes);
@@ -130,7 +130,7 @@ static heddle_status find_function(heddle_context *ctx, LLVMModuleRef module, co
   *function = LLVMGetNamedFunction(module, name);
   if (!*function || LLVMIsDeclaration(*function))
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "user.function",
-                    "the user's IR defines no such function; nearest: define float @%s(float "
+                    "the user IR does not define this function; nearest: define float @%s(float "
                     "%%acc, i32 %%row, i32 %%col, ptr %%user)",
                     name);
   LLVMTypeRef type = LLVMGlobalGetValueType(*function);

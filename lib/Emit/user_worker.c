@@ -55,8 +55,8 @@ static heddle_status take_answer(heddle_context *ctx, const char *said, int code
   const char *answer = strstr(said, ANSWER);
   if (!answer || sscanf(answer + strlen(ANSWER), "%d %48[a-z0-9.-]%n", &number, rule, &n) != 2)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "user.worker",
-                    "user function: LLVM does not take it: its process ended with code %d%s; "
-                    "legal: valid LLVM IR that it optimises within %g s and %d MiB",
+                    "user function: LLVM failed: its process ended with code %d%s; legal: valid "
+                    "LLVM IR that LLVM optimises within %g s and %d MiB",
                     code, code == OUT_OF_TIME || code == KILLED ? ", out of time" : "", CPU_SECONDS,
                     MEMORY_BYTES >> 20);
   const char *rest = answer + strlen(ANSWER) + n;

@@ -38,7 +38,7 @@ static heddle_status check_choices(heddle_context *ctx, const hd_http_answer *a)
   HD_TRY(hd_memory_status(ctx, before, HEDDLE_OK));
   return ok ? HEDDLE_OK
             : hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "fetch.choices",
-                       "the server's answer holds no choices of version 1; legal: the answer of "
+                       "the answer of the server has no choices of version 1; legal: the answer of "
                        "heddled to GET /v1/choices");
 }
 
@@ -58,7 +58,7 @@ static heddle_status stay(heddle_context *ctx, const heddle_fetch_options *o, co
     if (a->status)
       return hd_http_refused(ctx, a);
     return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "fetch.away",
-                    "%s; and there is no local copy; nearest: heddle sync --server %s",
+                    "%s, and there is no local copy; nearest: heddle sync --server %s",
                     hd_first_error_text(said, "no answer"), o->server);
   }
   fetched->away = true;

@@ -38,8 +38,8 @@ heddle_status heddle_tuned_report(heddle_context *ctx, const heddle_fetch_option
   uint64_t before = hd_memory_shortages();
   if (!options->device_class)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "report.class",
-                    "got no device class; legal: that of the GPU, as heddle fleet lists them; "
-                    "nearest: \"NVIDIA H200 700W\"");
+                    "the device class is missing; legal: the class of the GPU, as heddle fleet "
+                    "lists it; nearest: \"NVIDIA H200 700W\"");
   HD_TRY(hd_http_open(ctx, &o, &http));
   heddle_status status = HEDDLE_OK;
   for (size_t i = 0; i < n && status == HEDDLE_OK; i += MOST_USES) {

@@ -97,7 +97,7 @@ static heddle_status lex_string(hd_lexer *lexer, hd_token *token) {
       if (c < 0)
         return string_error(lexer, "unknown escape; legal: \\\" \\\\ \\n \\t or \\xHH, not \\x00");
     } else if (c < ' ' || c == 0x7f) {
-      return string_error(lexer, "a string ends on its line and holds no control characters");
+      return string_error(lexer, "a string must end on its line and have no control characters");
     }
     *out++ = (char)c;
   }
@@ -114,7 +114,7 @@ static heddle_status unexpected_byte(hd_lexer *lexer) {
     return hd_error(lexer->ctx, HEDDLE_INVALID, lexer->loc, "text.byte",
                     "unexpected character '%c'", c);
   return hd_error(lexer->ctx, HEDDLE_INVALID, lexer->loc, "text.byte",
-                  "unexpected byte 0x%02x: not a text of Heddle", c);
+                  "unexpected byte 0x%02x: this is not a Heddle text", c);
 }
 
 heddle_status hd_lex(hd_lexer *lexer, hd_token *token) {

@@ -87,7 +87,7 @@ static heddle_status parse_value(hd_parser *p, hd_op *op, hd_attr_key key) {
 static heddle_status unknown_key(hd_parser *p, const hd_op *op, hd_loc loc, const char *text) {
   const char *near = hd_attr_nearest(op->kind, text);
   return hd_error(p->ctx, HEDDLE_INVALID, loc, "text.attribute",
-                  "'%.60s' is no attribute of %s; legal: %s%s%s", text,
+                  "'%.60s' is not an attribute of %s; legal: %s%s%s", text,
                   hd_op_get_info(op->kind)->text, hd_op_get_info(op->kind)->attributes,
                   near ? "; nearest: " : "", near ? near : "");
 }

@@ -64,7 +64,7 @@ heddle_status hd_parser_int(hd_parser *p, const char *what, int64_t *value) {
   long long parsed = strtoll(text, NULL, 10);
   if (errno)
     return hd_error(p->ctx, HEDDLE_INVALID, p->token.loc, "text.number",
-                    "got %.60s; legal: an integer of 64 bits", text);
+                    "got %.60s; legal: a 64-bit integer", text);
   *value = parsed;
   return hd_parser_advance(p);
 }

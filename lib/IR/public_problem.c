@@ -264,11 +264,11 @@ static heddle_status check_enumerators(heddle_context *ctx, const heddle_problem
 /* What the IR cannot even hold; the rest is the verifier's. */
 static heddle_status check_given(heddle_context *ctx, const heddle_problem *p) {
   if (p->no_size.given)
-    REFUSE("problem.dim", "a size is given of what is no dimension; legal: 0 to %d of heddle_dim",
+    REFUSE("problem.dim", "got a size for an unknown dimension; legal: 0 to %d of heddle_dim",
            HEDDLE_DIM_T);
   if (p->no_operand)
     REFUSE("problem.operand",
-           "a stride is given of what is no operand; legal: 0 to %d of heddle_operand",
+           "got a stride for an unknown operand; legal: 0 to %d of heddle_operand",
            HEDDLE_OPERAND_SCALE_B);
   HD_TRY(check_complete(ctx, p));
   HD_TRY(check_types(ctx, p));

@@ -73,7 +73,7 @@ static place place_of_kind(const hd_verifier *v, const hd_op *op) {
 
 static void misplaced(hd_verifier *v, const hd_op *op, const char *rule, const char *legal) {
   const hd_op *parent = op->region->parent;
-  hd_verify_fail(v, op, rule, "stands in %s; legal: %s",
+  hd_verify_fail(v, op, rule, "is inside %s; legal: %s",
                  parent ? hd_op_get_info(parent->kind)->text : "the module", legal);
 }
 
@@ -114,7 +114,7 @@ static void check_wide(hd_verifier *v, const hd_op *op) {
   hd_op_issuer issuer = hd_op_get_info(op->kind)->issuer;
   if (v->role && v->n_roles > 1 && (issuer == HD_BY_CTA || issuer == HD_BY_CLUSTER))
     hd_verify_fail(v, op, "ir.wide",
-                   "needs all threads of the CTA, and stands in one of %d roles; legal: outside",
+                   "needs all threads of the CTA, but is inside one of %d roles; legal: outside",
                    (int)v->n_roles);
 }
 
@@ -143,12 +143,13 @@ static void check_links(hd_verifier *v, const hd_op *op) {
     const hd_region *home = value->op ? value->op->region : value->region;
     if (hd_facts_get(&v->defined, value) == HD_NO_FACT)
       hd_verify_fail(v, op, "ir.dominance",
-                     "operand %d (%%%s) is not defined before; legal: what stands above", (int)i,
+                     "operand %d (%%%s) is not defined before its use; legal: values defined above",
+                     (int)i,
                      value->name ? value->name : "?");
     else if (!home || !is_inside(op->region, home))
       hd_verify_fail(v, op, "ir.dominance",
-                     "operand %d (%%%s) is defined in a region not around; legal: what a yield "
-                     "hands on from there",
+                     "operand %d (%%%s) is defined in a region that does not enclose this op; "
+                     "legal: values that a yield returns from there",
                      (int)i, value->name ? value->name : "?");
   }
 }
@@ -221,13 +222,14 @@ static void check_yielded(hd_verifier *v, const hd_op *op, const hd_region *regi
     return;
   }
   if (last->n_operands != op->n_results) {
-    hd_verify_fail(v, last, "ir.yield", "hands on %d values; legal: %d", (int)last->n_operands,
+    hd_verify_fail(v, last, "ir.yield", "returns %d values; legal: %d", (int)last->n_operands,
                    (int)op->n_results);
     return;
   }
   for (int32_t i = 0; i < op->n_results; i++)
     if (!hd_type_equal(last->operands[i]->type, op->results[i]->type))
-      hd_verify_fail(v, last, "ir.yield", "value %d is of another type; legal: that of the result",
+      hd_verify_fail(v, last, "ir.yield",
+                     "value %d has another type; legal: the type of the result",
                      (int)i);
 }
 
@@ -237,7 +239,7 @@ static void check_yields(hd_verifier *v, const hd_op *op) {
     for (int32_t i = 0; i < op->n_regions; i++)
       check_yielded(v, op, op->regions[i]);
   else if (op->kind == HD_OP_WORK && last && last->kind == HD_OP_YIELD && last->n_operands)
-    hd_verify_fail(v, last, "ir.yield", "hands on %d values from a work; legal: 0",
+    hd_verify_fail(v, last, "ir.yield", "returns %d values from a work; legal: 0",
                    (int)last->n_operands);
 }
 
@@ -327,7 +329,7 @@ static void check_names(hd_verifier *v) {
     const char *name = hd_op_str(kernel, HD_ATTR_NAME);
     if (hd_scope_find(&names, name))
       hd_verify_fail(v, kernel, "ir.kernel-name",
-                     "two kernels are named \"%s\"; legal: a name each", name);
+                     "two kernels have the name \"%s\"; legal: different names", name);
     hd_scope_add(&names, name, NULL);
   }
   hd_scope_free(&names);

@@ -131,7 +131,7 @@ static const char *words_of(const hd_op *op, hd_attr_key key) {
 static void check_symbol(hd_verifier *v, const hd_op *op, const hd_attr *attr) {
   const char *words = words_of(op, attr->key);
   if (!attr->s || !hd_is_word(attr->s))
-    hd_verify_fail(v, op, "ir.attribute", "%s is no word; legal: letters, digits, _ and .",
+    hd_verify_fail(v, op, "ir.attribute", "%s is not a word; legal: letters, digits, _ and .",
                    hd_attr_name(attr->key));
   else if (words && !hd_find_word(words, attr->s))
     hd_verify_fail(v, op, "ir.attribute", "%s = %.60s; legal: %s", hd_attr_name(attr->key), attr->s,

@@ -64,7 +64,7 @@ static int64_t check_partition(hd_verifier *v, const hd_op *kernel) {
   for (int64_t warp = 0; warp < warps && warps <= 32; warp++)
     if (!role_at(kernel, warp)) {
       hd_verify_fail(v, kernel, "ir.roles",
-                     "warp %lld has no role, or another has two; legal: one for each warp",
+                     "warp %lld has no role, or another warp has two; legal: one for each warp",
                      (long long)warp);
       break;
     }
@@ -91,15 +91,15 @@ static void check_registers(hd_verifier *v, const hd_op *kernel, int64_t warps) 
   else if (any && wanted > entry * warps)
     hd_verify_fail(
         v, kernel, "ir.registers",
-        "roles want %lld registers a lane in all; legal: up to %lld, of max_registers = %lld",
+        "roles request %lld registers per lane in total; legal: up to %lld, from max_registers = "
+        "%lld",
         (long long)wanted, (long long)(entry * warps), (long long)entry);
 }
 
 static void check_launch(hd_verifier *v, const hd_op *kernel) {
   if (hd_op_has(kernel, HD_ATTR_WEIGHTS_READY) && !hd_op_has(kernel, HD_ATTR_DEPENDENT))
     hd_verify_fail(v, kernel, "ir.weights-ready",
-                   "weights_ready says what may be read before the predecessor has ended; "
-                   "nearest: dependent, weights_ready");
+                   "weights_ready needs dependent; nearest: dependent, weights_ready");
 }
 
 enum { IDS = 16 /* of named barriers; 0 is the CTA's */ };
@@ -131,7 +131,7 @@ static void note_ids(struct id_user *ids, hd_op *op) {
   for (int64_t id = first; id < end && id < IDS; id++) {
     if (ids->owner[id] && ids->owner[id] != ids->role)
       hd_verify_fail(ids->v, op, "ir.barrier-id",
-                     "id = %lld is of role \"%s\"; legal: one of its own", (long long)id,
+                     "id = %lld belongs to role \"%s\"; legal: an id of its own", (long long)id,
                      hd_op_str(ids->owner[id], HD_ATTR_NAME));
     else if (ids->owner[id] && ids->among[id] != among)
       hd_verify_fail(ids->v, op, "ir.barrier-id",

@@ -66,7 +66,7 @@ static void check_columns(hd_verifier *v, const hd_op *op, const hd_op *buffer, 
 
 static void check_reduce(hd_verifier *v, const hd_op *op) {
   if (op->n_operands <= HD_AT_reduce_tile_strips) {
-    hd_verify_fail(v, op, "ir.count", "no fragment; legal: 1 or more");
+    hd_verify_fail(v, op, "ir.count", "there is no fragment; legal: 1 or more");
     return;
   }
   hd_type first = op->operands[HD_AT_reduce_tile_strips]->type;

@@ -6,7 +6,7 @@ static void check_const(hd_verifier *v, const hd_op *op) {
   hd_type_kind kind = op->results[0]->type.kind;
   int64_t value = hd_op_int(op, HD_ATTR_VALUE, 0);
   if (kind != HD_TYPE_I1 && kind != HD_TYPE_I32 && kind != HD_TYPE_I64)
-    hd_verify_fail(v, op, "ir.type", "a constant of another type; legal: i1, i32, i64");
+    hd_verify_fail(v, op, "ir.type", "the constant has another type; legal: i1, i32, i64");
   else if (kind == HD_TYPE_I1 && value != 0 && value != 1)
     hd_verify_fail(v, op, "ir.const", "value = %lld of i1; legal: 0, 1", (long long)value);
   else if (kind == HD_TYPE_I32 && (value < INT32_MIN || value > INT32_MAX))
@@ -22,17 +22,17 @@ static void check_arithmetic(hd_verifier *v, const hd_op *op) {
     same = same && op->results[0]->type.kind == kind;
   if (!same || (kind != HD_TYPE_I32 && kind != HD_TYPE_I64))
     hd_verify_fail(v, op, "ir.type",
-                   "operands and result of several types; legal: all i32, or all i64");
+                   "operands and result have different types; legal: all i32, or all i64");
 }
 
 static void check_select(hd_verifier *v, const hd_op *op) {
   hd_type type = op->results[0]->type;
   if (type.kind > HD_TYPE_PTR)
     hd_verify_fail(v, op, "ir.type",
-                   "chooses between what are no scalars; legal: scalars of one type");
+                   "the operands are not scalars; legal: scalars of one type");
   else if (!hd_type_equal(hd_select_yes(op)->type, type) ||
            !hd_type_equal(hd_select_no(op)->type, type))
-    hd_verify_fail(v, op, "ir.type", "a choice is of another type; legal: that of the result");
+    hd_verify_fail(v, op, "ir.type", "an operand has another type; legal: the type of the result");
 }
 
 /* Results repeat the operands' types one by one: fragments pass through. */
@@ -42,12 +42,13 @@ static void check_pass_through(hd_verifier *v, const hd_op *op) {
     same = hd_type_equal(op->results[i]->type, op->operands[i]->type);
   if (!same)
     hd_verify_fail(v, op, "ir.type",
-                   "results are not as operands; legal: one for each, of its type");
+                   "the results do not match the operands; legal: one for each operand, of the "
+                   "same type");
 }
 
 static void check_accumulates(hd_verifier *v, const hd_op *op) {
   if (!hd_type_equal(op->results[0]->type, hd_mma_acc(op)->type))
-    hd_verify_fail(v, op, "ir.type", "the result is of another type; legal: that of operand 0");
+    hd_verify_fail(v, op, "ir.type", "the result has another type; legal: the type of operand 0");
 }
 
 /* What may pass through a loop or an if: buffers and barriers are named where they are used, so
@@ -60,8 +61,8 @@ static void check_carried(hd_verifier *v, const hd_op *op) {
   for (int32_t i = 0; i < op->n_results; i++)
     if (!can_be_carried(op->results[i]->type))
       hd_verify_fail(v, op, "ir.type",
-                     "result %d is a buffer, a barrier, a tensor map or a matrix; legal: what "
-                     "registers hold",
+                     "result %d is a buffer, a barrier, a tensor map or a matrix; legal: values in "
+                     "registers",
                      (int)i);
 }
 
@@ -79,7 +80,7 @@ static void check_for(hd_verifier *v, const hd_op *op) {
            hd_type_equal(hd_for_carried(op)[i]->type, op->results[i]->type);
   if (!fits) {
     hd_verify_fail(v, op, "ir.for",
-                   "region arguments or results are not those that are carried; legal: arguments "
+                   "region arguments or results do not match the carried values; legal: arguments "
                    "(i32, the %d carried values), results the carried values",
                    (int)n);
     return;
@@ -143,7 +144,7 @@ static void check_vector(hd_verifier *v, const hd_op *op) {
   bool offsets = hd_op_is(op, HD_ATTR_OPERAND, "offsets");
   if (offsets && (op->n_operands || hd_op_elem(op, HD_ATTR_TYPE) != HEDDLE_S32))
     hd_verify_fail(v, op, "ir.vector",
-                   "offsets of groups with a length, or of another type than s32; nearest: vector "
+                   "the offsets of groups have a length, or a type other than s32; nearest: vector "
                    "{type = s32, operand = offsets}");
   bool combine = hd_op_is(op, HD_ATTR_OPERAND, "combine_d");
   bool index = combine || hd_op_is(op, HD_ATTR_OPERAND, "gather_b") ||
@@ -151,11 +152,12 @@ static void check_vector(hd_verifier *v, const hd_op *op) {
   if (combine != hd_op_has(op, HD_ATTR_SLOTS))
     hd_verify_fail(v, op, "ir.vector",
                    "%s; nearest: vector %%t {type = s32, operand = combine_d, slots = 2}",
-                   combine ? "combine_d without slots" : "slots of another vector than combine_d");
+                   combine ? "combine_d without slots" :
+                   "slots with a vector other than combine_d");
   if (index && (!op->n_operands || hd_op_elem(op, HD_ATTR_TYPE) != HEDDLE_S32))
     hd_verify_fail(v, op, "ir.vector",
-                   "%s without a length, or of another type than s32; nearest: vector %%n "
-                   "{type = s32, operand = %s}",
+                   "%s has no length, or a type other than s32; nearest: vector %%n {type = s32, "
+                   "operand = %s}",
                    hd_op_str(op, HD_ATTR_OPERAND), hd_op_str(op, HD_ATTR_OPERAND));
   if (op->n_operands == 0 && hd_op_is(op, HD_ATTR_OPERAND, "bias"))
     hd_verify_fail(v, op, "ir.vector", "only a scale may lack its length; nearest: vector %%m");
@@ -165,14 +167,15 @@ static void check_matmul(hd_verifier *v, const hd_op *op) {
   check_elem(v, op, HD_ATTR_ACC);
   if (op->n_operands == 3)
     hd_verify_fail(v, op, "ir.block-scale",
-                   "block scales of one operand; legal: of both, or of neither");
+                   "only one operand has block scales; legal: both, or neither");
 }
 
 static void check_user(hd_verifier *v, const hd_op *op) {
   const char *act = hd_op_str(op, HD_ATTR_ACT);
   if (hd_act_is_user(act) != hd_op_has(op, HD_ATTR_USER))
     hd_verify_fail(v, op, "ir.epilogue",
-                   "one of act = user (user_pair) and user = \"NAME\"; legal: both, or neither");
+                   "got only one of act = user (user_pair) and user = \"NAME\"; legal: both, or "
+                   "neither");
   if (hd_act_is_pair(act) && hd_op_has(op, HD_ATTR_C))
     hd_verify_unsupported(v, op, "epilogue.pair",
                           "got the flag c with act = %s; nearest: without it", act);
@@ -185,11 +188,11 @@ static void check_epilogue(hd_verifier *v, const hd_op *op) {
     n += hd_op_has(op, flags[i]);
   if (op->n_operands != n)
     hd_verify_fail(v, op, "ir.epilogue",
-                   "%d operands; legal: %d, as the flags c, bias, scale_a, scale_b say",
+                   "got %d operands; legal: %d, by the flags c, bias, scale_a, scale_b",
                    (int)op->n_operands, (int)n);
   if (hd_op_has(op, HD_ATTR_BETA) && !hd_op_has(op, HD_ATTR_C))
     hd_verify_fail(v, op, "ir.epilogue",
-                   "beta without the flag c, for the C that it scales; legal: both");
+                   "got beta without the flag c; legal: both");
   check_user(v, op);
 }
 
@@ -203,33 +206,35 @@ static void check_store_tile(hd_verifier *v, const hd_op *op) {
     ones[] = {{HD_ATTR_SCALE_A, HD_ATTR_SCALE_A_ONE}, {HD_ATTR_SCALE_B, HD_ATTR_SCALE_B_ONE}};
   for (size_t i = 0; i < HD_COUNT(ones); i++)
     if (hd_op_has(op, ones[i].needs) && !hd_op_has(op, ones[i].flag))
-      hd_verify_fail(v, op, "ir.epilogue", "%s without %s; legal: behind it",
+      hd_verify_fail(v, op, "ir.epilogue", "%s without %s; legal: after it",
                      hd_attr_name(ones[i].needs), hd_attr_name(ones[i].flag));
   for (size_t i = 0; i < HD_COUNT(pairs); i++)
     if (hd_op_has(op, pairs[i].flag) != hd_op_has(op, pairs[i].needs))
       hd_verify_fail(v, op, "ir.epilogue",
-                     "one of %s and %s; legal: both, or neither", hd_attr_name(pairs[i].flag),
+                     "got only one of %s and %s; legal: both, or neither",
+                     hd_attr_name(pairs[i].flag),
                      hd_attr_name(pairs[i].needs));
   if (hd_op_has(op, HD_ATTR_BETA) && !hd_op_has(op, HD_ATTR_C))
     hd_verify_fail(v, op, "ir.epilogue",
-                   "beta without the flag c, for the C that it scales; legal: both");
+                   "got beta without the flag c; legal: both");
   check_user(v, op);
   if (hd_op_is(op, HD_ATTR_PATH, "permuted") && hd_op_is(op, HD_ATTR_ORDER, "col_major"))
     hd_verify_fail(v, op, "ir.run", "path = permuted stores along rows; legal: order = row_major");
   int32_t first = hd_first_acc(op);
   if (op->n_operands <= first)
-    hd_verify_fail(v, op, "ir.count", "no fragment; legal: 1 or more");
+    hd_verify_fail(v, op, "ir.count", "there is no fragment; legal: 1 or more");
   for (int32_t i = first; i < op->n_operands; i++) {
     hd_type type = op->operands[i]->type;
     if (type.elem != op->operands[first]->type.elem || type.n % 4)
       hd_verify_fail(v, op, "ir.type",
-                     "operand %d is another fragment; legal: one type, 4 elements an 8-column "
-                     "block",
+                     "operand %d is another fragment; legal: one type, 4 elements for each "
+                     "8-column block",
                      (int)i);
   }
   if (op->kind == HD_OP_STORE_TILE &&
       hd_store_tile_d(op)->type.elem != hd_op_elem(op, HD_ATTR_TYPE))
-    hd_verify_fail(v, op, "ir.type", "type is another than D's (operand 0); legal: that");
+    hd_verify_fail(v, op, "ir.type",
+                   "type differs from the type of D (operand 0); legal: the same type");
 }
 
 /* A partial of 8-column blocks: 4 elements a lane, 512 bytes as f32 or s32. */
@@ -241,13 +246,14 @@ static void check_partial(hd_verifier *v, const hd_op *op, int32_t first) {
     if (type.n % 4 ||
         (type.elem != HEDDLE_F32 && type.elem != HEDDLE_F16 && type.elem != HEDDLE_S32))
       hd_verify_fail(v, op, "ir.type",
-                     "operand %d is no such fragment; legal: f32, f16, s32, 4 elements an 8-column "
-                     "block",
+                     "operand %d is not such a fragment; legal: f32, f16, s32, 4 elements for each "
+                     "8-column block",
                      (int)i);
   }
   if (bytes < hd_partial_bytes(op) || bytes % LANE_BYTES)
-    hd_verify_fail(v, op, "ir.partial", "bytes = %lld; legal: multiples of %d from %lld, what its "
-                   "fragments have", (long long)bytes, LANE_BYTES, (long long)hd_partial_bytes(op));
+    hd_verify_fail(v, op, "ir.partial",
+                   "bytes = %lld; legal: multiples of %d from %lld, the size of its fragments",
+                   (long long)bytes, LANE_BYTES, (long long)hd_partial_bytes(op));
 }
 
 static void check_partial_sum(hd_verifier *v, const hd_op *op) {
@@ -261,7 +267,8 @@ static void check_partial_sum(hd_verifier *v, const hd_op *op) {
   check_partial(v, op, FIRST);
   if (!same)
     hd_verify_fail(v, op, "ir.type",
-                   "results are not as fragments; legal: one for each, of as many f32 (s32)");
+                   "the results do not match the fragments; legal: one for each fragment, with as "
+                   "many f32 (s32)");
 }
 
 /* A fragment that crosses a cluster, and of partial.add the result. */
@@ -270,11 +277,11 @@ static void check_exchanged(hd_verifier *v, const hd_op *op, int32_t fragment) {
   bool adds = op->n_results > 0, wide = type.elem == HEDDLE_F32 || type.elem == HEDDLE_S32;
   if (type.n % 4 || !(wide || (!adds && type.elem == HEDDLE_F16)))
     hd_verify_fail(v, op, "ir.type",
-                   "operand %d is no such fragment; legal: f32, s32%s, 4 elements an 8-column "
-                   "block",
+                   "operand %d is not such a fragment; legal: f32, s32%s, 4 elements for each "
+                   "8-column block",
                    (int)fragment, adds ? "" : " or f16");
   else if (adds && !hd_type_equal(type, op->results[0]->type))
-    hd_verify_fail(v, op, "ir.type", "the sum is of another type; legal: that of the fragment");
+    hd_verify_fail(v, op, "ir.type", "the sum has another type; legal: the type of the fragment");
 }
 
 static void check_columns(hd_verifier *v, const hd_op *op) {
@@ -283,8 +290,8 @@ static void check_columns(hd_verifier *v, const hd_op *op) {
   int64_t offset = hd_op_int(op, HD_ATTR_OFFSET, 0), end = offset + out.n / ELEMS * BLOCK;
   if (in.elem != out.elem || in.n % ELEMS || out.n % ELEMS)
     hd_verify_fail(v, op, "ir.type",
-                   "fragments of several types or odd lengths; legal: one, 4 elements an 8-column "
-                   "block");
+                   "the fragments have different types or odd lengths; legal: one type, 4 elements "
+                   "for each 8-column block");
   else if (offset < 0 || offset % BLOCK || end > in.n / ELEMS * BLOCK)
     hd_verify_fail(v, op, "ir.columns", "columns [%lld, %lld) of %d; legal: whole blocks of %d",
                    (long long)offset, (long long)end, in.n / ELEMS * BLOCK, BLOCK);
@@ -334,7 +341,7 @@ static heddle_status check_own(void *user, hd_op *op) {
   if (!is_own || (*info->levels == 'S' && !is_inside_warp(op->kind)))
     hd_verify_fail(
         user, op, "ir.last-arriver",
-        "stands in a region that one warp alone may run; legal: what a warp does on its own");
+        "is inside a region that a single warp may run; legal: ops of a single warp");
   return HEDDLE_OK;
 }
 
@@ -368,23 +375,23 @@ static void check_arg(hd_verifier *v, const hd_op *op) {
     return;
   hd_type_kind legal = type_of_arg(arg);
   if (legal != type.kind)
-    hd_verify_fail(v, op, "ir.arg", "argument %s of another type; legal: %s", name,
+    hd_verify_fail(v, op, "ir.arg", "argument %s has another type; legal: %s", name,
                    legal == HD_TYPE_PTR   ? "ptr"
                    : legal == HD_TYPE_I32 ? "i32"
                    : legal == HD_TYPE_I64 ? "i64"
                                           : "f32");
   else if ((type.kind == HD_TYPE_PTR) != hd_op_has(op, HD_ATTR_TYPE))
-    hd_verify_fail(v, op, "ir.arg", "one of type and a ptr; legal: both, or neither");
+    hd_verify_fail(v, op, "ir.arg", "got only one of type and a ptr; legal: both, or neither");
   else if (type.kind == HD_TYPE_PTR)
     check_elem(v, op, HD_ATTR_TYPE);
   bool sized = hd_op_has(op, HD_ATTR_TILE) && hd_op_has(op, HD_ATTR_BYTES);
   bool half = hd_op_has(op, HD_ATTR_TILE) != hd_op_has(op, HD_ATTR_BYTES);
   if (half || (sized && (arg != HD_ARG_WORKSPACE || hd_op_attr(op, HD_ATTR_TILE)->n != 2)))
     hd_verify_fail(v, op, "ir.arg",
-                   "one of bytes and tile = [m, n], or no workspace; legal: both, of the "
-                   "workspace");
+                   "got only one of bytes and tile = [m, n], or not for the workspace; legal: "
+                   "both, for the workspace");
   else if (hd_op_has(op, HD_ATTR_STREAM_K) && !sized)
-    hd_verify_fail(v, op, "ir.arg", "stream_k without the bytes of the workspace; legal: both");
+    hd_verify_fail(v, op, "ir.arg", "got stream_k without the bytes of the workspace; legal: both");
 }
 
 /* Each is a number of sizes and strides; the first dimension's stride is not asked for. */
@@ -393,7 +400,8 @@ static void check_expressions(hd_verifier *v, const hd_op *op, hd_attr_key key) 
   for (int32_t i = key == HD_ATTR_STRIDES; i < list->n; i++) {
     hd_type_kind kind = type_of_arg(list->exprs[i].arg);
     if (list->exprs[i].div == 0 || (kind != HD_TYPE_I32 && kind != HD_TYPE_I64))
-      hd_verify_fail(v, op, "ir.tmap", "%s[%d] is of no size or stride; legal: e.g. \"ldb*2\"",
+      hd_verify_fail(v, op, "ir.tmap",
+                     "%s[%d] does not use a size or stride; legal: e.g. \"ldb*2\"",
                      hd_attr_name(key), (int)i);
   }
 }
@@ -409,7 +417,7 @@ static void check_tmap(hd_verifier *v, const hd_op *op) {
   if (rank < 2 || rank > 5 || hd_op_attr(op, HD_ATTR_DIMS)->n != rank ||
       hd_op_attr(op, HD_ATTR_STRIDES)->n != rank)
     hd_verify_fail(v, op, "ir.tmap",
-                   "dims, strides and box of several lengths; legal: one, 2 to 5");
+                   "dims, strides and box have different lengths; legal: one length, 2 to 5");
   if (row % 16)
     hd_verify_fail(v, op, "ir.tmap", "a box row of %lld bytes; legal: multiples of 16",
                    (long long)row);

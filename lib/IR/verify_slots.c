@@ -62,7 +62,7 @@ static void check_rings(hd_verifier *v, const hd_op *op) {
     int64_t stages = hd_verify_stages(v, cursor);
     int64_t held = hd_op_int(holder, HD_ATTR_STAGES, 0);
     if (stages != HD_NO_FACT && stages != held)
-      hd_verify_fail(v, op, "ir.stages", "a cursor of %lld stages in \"%s\"; legal: %lld",
+      hd_verify_fail(v, op, "ir.stages", "got a cursor of %lld stages in \"%s\"; legal: %lld",
                      (long long)stages, hd_op_str(holder, HD_ATTR_NAME), (long long)held);
   }
 }
@@ -115,7 +115,7 @@ static void check_storage(hd_verifier *v, const hd_op *op) {
       continue;
     const hd_op *buffer = op->operands[rule->operand]->op;
     if (rule->tmem != hd_op_is(buffer, HD_ATTR_SPACE, "tmem"))
-      hd_verify_fail(v, op, "ir.space", "operand %d, buffer \"%s\", lies in %s; legal: %s",
+      hd_verify_fail(v, op, "ir.space", "operand %d, buffer \"%s\", is in %s; legal: %s",
                      (int)rule->operand, hd_op_str(buffer, HD_ATTR_NAME),
                      hd_op_str(buffer, HD_ATTR_SPACE), rule->tmem ? "tmem" : "shared memory");
     else if (rule->layout && !hd_op_is(buffer, HD_ATTR_LAYOUT, rule->layout))
@@ -162,7 +162,7 @@ static void check_packed_layout(hd_verifier *v, const hd_op *op) {
   int64_t meta = hd_op_int(op, HD_ATTR_META_OFFSET, -1);
   if (!slab || meta < 0 || !hd_op_has(op, HD_ATTR_TYPE))
     hd_verify_fail(v, op, "ir.layout",
-                   "layout = packed_a lacks one; legal: slab_bytes, meta_offset, type");
+                   "layout = packed_a lacks an attribute; legal: slab_bytes, meta_offset, type");
   else if (bytes % slab)
     hd_verify_fail(v, op, "ir.layout", "bytes = %lld; legal: whole slabs of %lld", (long long)bytes,
                    (long long)slab);
@@ -201,11 +201,11 @@ static void check_buffer(hd_verifier *v, const hd_op *op) {
   if (under && (hd_op_is(op, HD_ATTR_SPACE, "tmem") || hd_op_is(under, HD_ATTR_SPACE, "tmem") ||
                 under->n_operands || align > hd_op_int(under, HD_ATTR_ALIGN, 0)))
     hd_verify_fail(v, op, "ir.over",
-                   "lies over \"%s\"; legal: both in shared memory, that one over no other and "
-                   "aligned to at least %lld",
+                   "overlaps \"%s\"; legal: both in shared memory, where \"over\" is not itself an "
+                   "overlay and is aligned to at least %lld",
                    hd_op_str(under, HD_ATTR_NAME), (long long)align);
   if (hd_op_is(op, HD_ATTR_SPACE, "tmem") && !hd_op_is(op, HD_ATTR_LAYOUT, "linear"))
-    hd_verify_fail(v, op, "ir.layout", "another layout in tensor memory; legal: linear");
+    hd_verify_fail(v, op, "ir.layout", "got another layout in tensor memory; legal: linear");
   else if (hd_op_is(op, HD_ATTR_SPACE, "tmem") && bytes % HD_TENSOR_COLUMN_BYTES)
     hd_verify_fail(v, op, "ir.tmem", "bytes = %lld; legal: whole columns of %d bytes",
                    (long long)bytes, HD_TENSOR_COLUMN_BYTES);
@@ -235,7 +235,7 @@ static void check_group_table(hd_verifier *v, const hd_op *op) {
 static void check_barrier_operand(hd_verifier *v, const hd_op *op, int32_t index) {
   if (v->module->sync_placed && op->n_operands <= index)
     hd_verify_fail(v, op, "ir.sync",
-                   "sync=placed, and no barrier tells of the copy's end; legal: one");
+                   "sync=placed, but no barrier signals the end of the copy; legal: one barrier");
 }
 
 static void check_copy_bulk(hd_verifier *v, const hd_op *op) {
@@ -301,7 +301,8 @@ static void check_stage_tile(hd_verifier *v, const hd_op *op) {
                    heddle_elem_get(hd_op_elem(slot, HD_ATTR_TYPE))->name,
                    hd_op_str(slot, HD_ATTR_NAME));
   if (cols % (2 * BLOCK) && elem < 4)
-    hd_verify_fail(v, op, "ir.slot", "%lld columns a slot; legal: multiples of %d", (long long)cols,
+    hd_verify_fail(v, op, "ir.slot", "got %lld columns per slot; legal: multiples of %d",
+                   (long long)cols,
                    2 * BLOCK);
   if (line != hd_op_int(slot, HD_ATTR_PANEL, 0))
     hd_verify_fail(v, op, "ir.slot", "\"%s\" has lines of %lld bytes; legal: %lld",
@@ -397,9 +398,9 @@ static void check_load_meta(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.step", "word = %lld of the metadata; legal: 0 to %lld",
                    (long long)word, (long long)(room / HD_META_PLANE_BYTES - 1));
   if (!hd_type_equal(op->results[0]->type, word_type))
-    hd_verify_fail(v, op, "ir.type", "gives another type; legal: frag<s32 x 1>");
+    hd_verify_fail(v, op, "ir.type", "the result has another type; legal: frag<s32 x 1>");
   if (op->n_operands > 3 && !hd_type_equal(hd_load_meta_older(op)->type, word_type))
-    hd_verify_fail(v, op, "ir.type", "operand 3, an older word, is another; legal: frag<s32 x 1>");
+    hd_verify_fail(v, op, "ir.type", "operand 3 has another type; legal: frag<s32 x 1>");
 }
 
 /* A lane holds the scales of one row; lanes go by eights of rows. */
@@ -440,7 +441,7 @@ static void check_mma_scales(hd_verifier *v, const hd_op *op) {
   if (!row || (!row->scale_vec && op->n_operands == PLAIN))
     return;
   if (!row->scale_vec || op->n_operands != ALL) {
-    hd_verify_fail(v, op, "ir.operands", "%d operands; legal: %d, as row %s takes",
+    hd_verify_fail(v, op, "ir.operands", "got %d operands; legal: %d for row %s",
                    (int)op->n_operands, row->scale_vec ? ALL : PLAIN, row->name);
     return;
   }
@@ -474,7 +475,7 @@ static void check_next(hd_verifier *v, const hd_op *op) {
   int64_t from = hd_verify_stages(v, hd_cursor_next_cursor(op)),
           stages = hd_op_int(op, HD_ATTR_STAGES, 0);
   if (from != HD_NO_FACT && from != stages)
-    hd_verify_fail(v, op, "ir.stages", "stages = %lld; legal: %lld, as the cursor",
+    hd_verify_fail(v, op, "ir.stages", "stages = %lld; legal: %lld, like the cursor",
                    (long long)stages, (long long)from);
 }
 
@@ -490,13 +491,13 @@ static void check_send(hd_verifier *v, const hd_op *op) {
   check_barrier_operand(v, op, HD_AT_partial_send_barrier);
   if (barrier && hd_op_int(barrier->op, HD_ATTR_STAGES, 0) != slots)
     hd_verify_fail(v, op, "ir.stages",
-                   "barrier \"%s\" of another number of stages; legal: %lld, as the buffer",
+                   "barrier \"%s\" has another number of stages; legal: %lld, like the buffer",
                    hd_op_str(barrier->op, HD_ATTR_NAME), (long long)slots);
 }
 
 static void check_expect(hd_verifier *v, const hd_op *op) {
   if (hd_op_int(op, HD_ATTR_BYTES, 0) > HD_MAX_TX)
-    hd_verify_fail(v, op, "ir.tx", "bytes = %lld; legal: up to %d, as an mbarrier counts",
+    hd_verify_fail(v, op, "ir.tx", "bytes = %lld; legal: up to %d, the limit of an mbarrier",
                    (long long)hd_op_int(op, HD_ATTR_BYTES, 0), (int)HD_MAX_TX);
 }
 

@@ -59,7 +59,7 @@ static void check_fragment(hd_verifier *v, const hd_op *op, const hd_spec_row *r
   bool typed = operand != HD_OPERAND_META;
   if (hd_type_registers(type) != want->n_regs || (typed && type.elem != want->elem))
     hd_verify_fail(v, op, "ir.fragment",
-                   "operand %d is %d registers of %s; legal: %d of %s, as %s of the row",
+                   "operand %d has %d registers of %s; legal: %d of %s, like %s of the row",
                    (int)index, (int)hd_type_registers(type), heddle_elem_get(type.elem)->name,
                    (int)want->n_regs, typed ? heddle_elem_get(want->elem)->name : "s32",
                    hd_operand_name(operand));
@@ -71,7 +71,7 @@ static void check_result(hd_verifier *v, const hd_op *op, const hd_spec_row *row
   hd_type type = op->results[0]->type;
   if (hd_type_registers(type) != want->n_regs || type.elem != want->elem)
     hd_verify_fail(v, op, "ir.fragment",
-                   "gives %d registers of %s; legal: %d of %s, as %s of the row",
+                   "the result has %d registers of %s; legal: %d of %s, like %s of the row",
                    (int)hd_type_registers(type), heddle_elem_get(type.elem)->name,
                    (int)want->n_regs, heddle_elem_get(want->elem)->name, hd_operand_name(operand));
 }
@@ -113,7 +113,8 @@ static void check_move(hd_verifier *v, const hd_op *op, const hd_spec_row *row) 
   for (int32_t i = FIRST_WORD; i < op->n_operands; i++)
     registers += (int32_t)hd_type_registers(op->operands[i]->type);
   if (registers != wanted)
-    hd_verify_fail(v, op, "ir.fragment", "moves %d registers; legal: %d, as row %s", (int)registers,
+    hd_verify_fail(v, op, "ir.fragment", "moves %d registers; legal: %d, like row %s",
+                   (int)registers,
                    (int)wanted, row->name);
 }
 
@@ -144,10 +145,11 @@ static void check_pair(hd_verifier *v, const hd_op *op, const hd_spec_row *row) 
   int64_t cluster = hd_op_int(v->kernel, HD_ATTR_CLUSTER, 1);
   if (row->cta_group != v->tensor_ctas)
     hd_verify_fail(v, op, "ir.pair",
-                   "row %s is of .cta_group::%d; legal: %d, as the kernel's first", row->name,
+                   "row %s is for .cta_group::%d; legal: %d, like the kernel's first row",
+                   row->name,
                    row->cta_group, (int)v->tensor_ctas);
   else if (cluster % row->cta_group)
-    hd_verify_fail(v, op, "ir.pair", "row %s is of a pair of CTAs; got cluster = %lld, legal: 2",
+    hd_verify_fail(v, op, "ir.pair", "row %s is for a pair of CTAs, got cluster = %lld; legal: 2",
                    row->name, (long long)cluster);
 }
 
@@ -159,14 +161,13 @@ static void check_row(hd_verifier *v, const hd_op *op) {
     return;
   if (!row || strcmp(row->name, name) != 0)
     hd_verify_fail(v, op, "ir.row",
-                   "there is no spec row \"%.100s\"; legal: those that `heddle list` names", name);
+                   "there is no spec row \"%.100s\"; legal: the rows of `heddle list`", name);
   else if (rule && !fits_op(rule, row))
     hd_verify_fail(v, op, "ir.row", "row %s; legal: rows of the op (`heddle list`)", name);
   else if (rule && row->layout_verified_by == HD_VERIFIED_BY_NONE)
     hd_verify_unsupported(
         v, op, "ir.unverified",
-        "the layout of row %s is not verified; legal: rows that are (`heddle "
-        "list`)",
+        "the layout of row %s is not verified; legal: verified rows (`heddle list`)",
         name);
   else if (rule) {
     check_legal(v, op, rule, row);

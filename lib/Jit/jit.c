@@ -264,8 +264,8 @@ static heddle_status refuse_capture(heddle_context *ctx, const heddle_jit *jit, 
   if (!capturing)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "jit.capture",
-                  "the kernel for this size is not compiled, and cannot be while the stream is "
-                  "being captured; nearest: heddle_jit_prepare before");
+                  "the kernel for this size is not compiled, and cannot be compiled during stream "
+                  "capture; nearest: heddle_jit_prepare before the capture");
 }
 
 heddle_status heddle_jit_launch(heddle_context *ctx, heddle_jit *jit, const heddle_arg *args,

@@ -64,7 +64,7 @@ static heddle_status load(heddle_context *ctx, void *user, const heddle_compiled
     refuse(refusal, d->text);
     status = HEDDLE_OK;
   } else if (status == HEDDLE_OK && !shares_workspace(l->jit, &l->kernel->manifest)) {
-    refuse(refusal, "it takes more of the workspace than the other ranges planned");
+    refuse(refusal, "it needs more workspace than the other ranges planned");
     heddle_kernel_free(l->kernel);
     l->kernel = NULL;
   } else if (status != HEDDLE_OK) {
@@ -123,7 +123,8 @@ static heddle_status check_family(heddle_context *ctx, const heddle_jit *jit,
   if (strcmp(manifest->family, jit->family) == 0)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "schedule.buckets",
-                  "a range reads A packed for %s, and the last one for %s; legal: one family",
+                  "a range reads A packed for %s, but the last one reads A packed for %s; legal: "
+                  "one family",
                   manifest->family, jit->family);
 }
 
@@ -155,7 +156,8 @@ static heddle_status check_context(heddle_context *ctx, const heddle_jit *jit) {
   if (current == jit->context)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "jit.context",
-                  "another CUDA context is current than at heddle_jit_create; legal: that one");
+                  "the current CUDA context is not the one of heddle_jit_create; legal: that "
+                  "context");
 }
 
 static bool is_for_good(heddle_status status) {

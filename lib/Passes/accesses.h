@@ -20,7 +20,7 @@ void hd_accesses_free(hd_accesses *list);
 hd_op *hd_loop_of(const hd_op *op);
 /* The op of `region` itself that an op of it stands in. */
 hd_op *hd_op_in_region(hd_op *op, const hd_region *region);
-/* The first slot of a ring of so many, and the one behind another. */
+/* The first slot of a ring of `stages` slots, and the slot after a given one. */
 hd_value *hd_first_slot(hd_builder *b, int64_t stages);
 hd_value *hd_next_slot(hd_builder *b, hd_value *cursor, int64_t stages);
 /* The cursor operand of a copy or read. */

@@ -1,7 +1,7 @@
-/* The loops of a kernel whose accumulators and metadata lie in tensor memory. Four roles come of
- * them: who copies, who brings metadata on to tensor memory, the one thread that brings block
- * scales there and multiplies, and who writes D; slots of the accumulators let it write one tile
- * while the next is multiplied. */
+/* The loops of a kernel whose accumulators and metadata lie in tensor memory. They become four
+ * roles: the producer copies, the metadata warps store metadata to tensor memory, one thread of the
+ * MMA warp copies block scales there and multiplies, and the consumer writes D; slots of the
+ * accumulators let it write one tile while the next is multiplied. */
 #include "Passes/accesses.h"
 #include "Passes/arith.h"
 #include "Schedule/resources.h"

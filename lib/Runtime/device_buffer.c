@@ -62,7 +62,7 @@ static heddle_status check_range(heddle_context *ctx, const hd_device *device, c
   for (size_t i = 0; status == HEDDLE_OK && i < n; i++) {
     if (bytes[i] != HD_GUARD_BYTE)
       status = hd_error(ctx, HEDDLE_MISMATCH, HD_NOWHERE, "buffer.guard",
-                        "buffer %s was written to outside: byte %lld holds 0x%02x", name,
+                        "a write outside of buffer %s: byte %lld is 0x%02x", name,
                         (long long)(at + (int64_t)i), bytes[i]);
   }
   hd_free(bytes);

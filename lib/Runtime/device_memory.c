@@ -10,7 +10,7 @@ heddle_status heddle_device_use(heddle_context *ctx, heddle_runtime *runtime, in
   HD_CU_TRY(ctx, runtime, device_count, &count);
   if (ordinal < 0 || ordinal >= count || ordinal >= HD_MAX_DEVICES)
     return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "device.ordinal",
-                    "no device %d; legal: 0 to %d", ordinal, count - 1);
+                    "unknown device %d; legal: 0 to %d", ordinal, count - 1);
   HD_CU_TRY(ctx, runtime, device_get, &device, ordinal);
   HD_CU_TRY(ctx, runtime, primary_retain, &context, device);
   if (runtime->used[ordinal])

@@ -129,7 +129,7 @@ static heddle_status load_variant(heddle_context *ctx, const heddle_kernel *kern
   info->n_resident = loaded->resident[index];
   if (kernel->gate && info->local_bytes > 0)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "kernel.gate",
-                    "%s uses %d bytes of local memory a thread (spills or a stack); legal: 0",
+                    "%s uses %d bytes of local memory per thread (spills or a stack); legal: 0",
                     variant->entry, info->local_bytes);
   return HEDDLE_OK;
 }

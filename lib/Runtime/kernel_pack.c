@@ -7,7 +7,7 @@ static heddle_status check_kernel(heddle_context *ctx, const hd_manifest *manife
   if (hd_manifest_is_pack(manifest))
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "pack.kernel",
-                  "got kernel %s, which multiplies; legal: one of heddle_pack_compile",
+                  "got kernel %s, which multiplies; legal: a kernel of heddle_pack_compile",
                   manifest->name);
 }
 

@@ -22,13 +22,13 @@ static const double MMA_PRODUCTS = 31.3, MMA_EMULATED = 1.0 / 28;
 static const char *const names[HD_N_RESOURCES] = {/* ORDER RESOURCES */
                                                   "tensor cores and shared-memory port",
                                                   "waits of a warpgroup for its own results",
-                                                  "issue of the copies by one thread",
+                                                  "issue of copies by one thread",
                                                   "L2 to shared memory",
-                                                  "memory latency against the ring's depth",
+                                                  "memory latency, given the depth of the ring",
                                                   "DRAM",
                                                   "stores of D and partial sums",
                                                   "launch, first fill and drain",
-                                                  "copying B ahead"};
+                                                  "copying B first"};
 
 const char *hd_resource_name(hd_resource resource) { return names[resource]; }
 

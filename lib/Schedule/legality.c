@@ -52,13 +52,14 @@ heddle_status hd_schedule_check_extents(heddle_context *ctx, const hd_problem *p
   HD_TRY(check_ranges(ctx, p, s));
   if (s->warps_m > HD_MOST_WARPS || s->warps_n > HD_MOST_WARPS)
     REFUSE(HEDDLE_INVALID, "schedule.warps",
-           "got warps %dx%d; legal: up to %d in all; nearest: %dx1", s->warps_m, s->warps_n,
+           "got warps %dx%d; legal: up to %d in total; nearest: %dx1", s->warps_m, s->warps_n,
            HD_MOST_WARPS, s->warps_m < 8 ? 4 : 8);
   int64_t k_blocks = p->k.value ? (p->k.value + k_block - 1) / k_block : most_splits;
   int32_t splits = k_blocks < most_splits ? (int32_t)k_blocks : most_splits;
   if (s->split_k > splits)
     REFUSE(HEDDLE_INVALID, "schedule.split-k",
-           "got split_k=%d; legal: 1 to %d (a k-block of k each); nearest: split_k=%d", s->split_k,
+           "got split_k=%d; legal: 1 to %d (at least one k-block for each split); nearest: "
+           "split_k=%d", s->split_k,
            splits, splits);
   return HEDDLE_OK;
 }
@@ -93,8 +94,8 @@ static heddle_status check_groups(heddle_context *ctx, const hd_problem *p, cons
   if (p->gather && s->b_path != HD_B_COPIED &&
       (s->cluster > 1 || s->stages < HD_GATHER_STAGES))
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.groups",
-           "got cluster=%d stages=%d with gather_b, of which a slot is told of while the next one "
-           "fills; legal: cluster=1 and %d stages or more", s->cluster, s->stages,
+           "got cluster=%d stages=%d with gather_b, which signals a slot while the next one fills; "
+           "legal: cluster=1 and at least %d stages", s->cluster, s->stages,
            HD_GATHER_STAGES);
   return HEDDLE_OK;
 }
@@ -116,13 +117,12 @@ static heddle_status check_copied(heddle_context *ctx, const hd_problem *p, cons
            MOST_ROW);
   if (s->stream_k || s->split_k > hd_schedule_along_k(s))
     REFUSE(HEDDLE_INVALID, "schedule.copied-split",
-           "got b=copied with split_k=%d reduce=%s stream_k=%d, whose partial sums lie in the "
-           "workspace as well; legal: split_k=1, or reduce=cluster or ring; nearest: split_k=1 "
-           "stream_k=0",
+           "got b=copied with split_k=%d reduce=%s stream_k=%d, whose partial sums also use the "
+           "workspace; legal: split_k=1, or reduce=cluster or ring; nearest: split_k=1 stream_k=0",
            s->split_k, hd_key_word(HD_KEY_REDUCE, s->reduce), s->stream_k);
   if (p->combine)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.copied",
-           "got b=copied with combine_d, for which the workspace has the products; nearest: "
+           "got b=copied with combine_d, which stores the products in the workspace; nearest: "
            "b=auto");
   return HEDDLE_OK;
 }
@@ -138,7 +138,8 @@ static heddle_status check_tiles(heddle_context *ctx, const hd_problem *p, const
                   tiles_along(&p->g, 1);
   if (tiles > MOST_TILES)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.tiles",
-           "got %lld tiles of %dx%d; legal: up to %d, by larger tiles", (long long)tiles, s->tile_m,
+           "got %lld tiles of %dx%d; legal: up to %d, with larger tiles", (long long)tiles,
+           s->tile_m,
            s->tile_n, MOST_TILES);
   return HEDDLE_OK;
 }
@@ -148,10 +149,10 @@ static heddle_status check_shared(heddle_context *ctx, const hd_problem *p, cons
   if (bytes > limit) {
     int32_t fit = hd_schedule_fitting_stages(p, s);
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.shared-memory",
-           "tile %dx%dx%d with %d stages%s takes %d bytes of shared memory, %s has %d with "
+           "tile %dx%dx%d with %d stages%s needs %d bytes of shared memory, %s has %d with "
            "ctas_per_sm=%d; nearest: %s%d stages",
            s->tile_m, s->tile_n, s->tile_k, s->stages,
-           hd_schedule_along_k(s) > 1 && !hd_schedule_over_ring(s) ? " beside the partial sums"
+           hd_schedule_along_k(s) > 1 && !hd_schedule_over_ring(s) ? " and the partial sums"
                                                                    : "",
            bytes, p->target->name, limit, s->ctas_per_sm, fit < 2 ? "a smaller tile, " : "",
            fit < 2 ? 2 : fit);
@@ -180,8 +181,8 @@ static heddle_status check_reduce(heddle_context *ctx, const hd_problem *p, cons
            hd_key_word(HD_KEY_REDUCE, s->reduce));
   if (hd_schedule_over_ring(s) && !p->k.value)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.reduce",
-           "got reduce=ring with a k known at launch, which may leave CTAs of a cluster without a "
-           "k-block; nearest: reduce=cluster");
+           "got reduce=ring with a k known only at launch, which may leave CTAs of a cluster "
+           "without a k-block; nearest: reduce=cluster");
   return HEDDLE_OK;
 }
 
@@ -229,8 +230,8 @@ static heddle_status check_permuted(heddle_context *ctx, const hd_problem *p,
                                     const hd_schedule *s) {
   if (hd_is_batch(p))
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.store-batch",
-           "got store=permuted with a batch, whose tensor map of B would need six dimensions; "
-           "legal: up to five; nearest: store=quad");
+           "got store=permuted with a batch: the tensor map of B would need six dimensions; legal: "
+           "up to five; nearest: store=quad");
   int32_t run = hd_d_run(p), lanes = 4 * run;
   int32_t sharers = s->cluster == 2 && s->multicast == HD_MULTICAST_B ? 2 : 1;
   int64_t b_bytes = p->b.ld * heddle_elem_get(p->b.elem)->container_bits / 8;
@@ -305,13 +306,14 @@ static heddle_status check_ctas(heddle_context *ctx, const hd_problem *p, const 
   int32_t fit = p->target->max_threads_per_sm / hd_schedule_threads(s);
   if (s->ctas_per_sm > fit)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.ctas-threads",
-           "got %d CTAs an SM of %d threads, %s holds %d; nearest: ctas_per_sm=%d", s->ctas_per_sm,
+           "got %d CTAs per SM of %d threads; %s has room for %d; nearest: ctas_per_sm=%d",
+           s->ctas_per_sm,
            hd_schedule_threads(s), p->target->name, p->target->max_threads_per_sm, fit);
   int32_t acc = hd_schedule_accumulators(p, s) * hd_schedule_sets(p);
   int32_t limit = hd_schedule_shared_accumulators(p, s);
   if (s->ctas_per_sm > 1 && acc > limit)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.ctas-registers",
-           "tile %dx%d with %d CTAs an SM needs %d accumulator registers a thread; legal: %d",
+           "tile %dx%d with %d CTAs per SM needs %d accumulator registers per thread; legal: %d",
            s->tile_m, s->tile_n, s->ctas_per_sm, acc, limit < 0 ? 0 : limit);
   return HEDDLE_OK;
 }

@@ -12,7 +12,7 @@ heddle_status hd_schedule_check(heddle_context *ctx, const hd_problem *problem,
 /* The same without its sentence. */
 bool hd_schedule_fits(const hd_problem *problem, const hd_schedule *schedule);
 
-/* What all that resources.h says takes for granted: a tile, warps, splits of k and CTAs an SM that
+/* What all that resources.h says takes for granted: a tile, warps, splits of k and CTAs per SM that
  * exist. */
 heddle_status hd_schedule_check_extents(heddle_context *ctx, const hd_problem *problem,
                                         const hd_schedule *schedule);

@@ -38,22 +38,23 @@ static heddle_status check_epilogue(heddle_context *ctx, const hd_problem *p, co
     const char *what, *nearest;
   } held[] = {
       {full && p->c.op, "C", narrower},
-      {over && p->user, "a function of the user's", narrower},
+      {over && p->user, "a user function", narrower},
       {over && vectors, "scale vectors or a bias along n", narrower},
       {over && p->scatter, "the indices of D's columns", narrower},
       {over && p->d.elem == HEDDLE_F32 && (computes || !p->n.value),
-       "an epilogue into f32, or its size known at launch", narrower},
+       "an f32 D, or a size known only at launch", narrower},
       {full && vectors && (staged || !p->n.value),
-       "scale vectors or a bias along n, and staged tiles or a size known at launch", narrower},
-      {large && s->stream_k && p->c.op, "C and shared tiles", plainer},
-      {large && staged && !strcmp(p->act, "gelu"), "gelu and staged tiles",
+       "scale vectors or a bias along n, together with staged tiles or a size known only at launch",
+       narrower},
+      {large && s->stream_k && p->c.op, "C with shared tiles", plainer},
+      {large && staged && !strcmp(p->act, "gelu"), "gelu with staged tiles",
        over ? narrower : plainer},
   };
   for (size_t i = 0; i < HD_COUNT(held); i++)
     if (held[i].spills)
       REFUSE(HEDDLE_UNSUPPORTED, "schedule.epilogue-registers",
-             "tile %dx%d holds %d accumulators a thread, which leave no registers for %s; "
-             "nearest: %s",
+             "tile %dx%d has %d accumulators per thread, which leave no registers for %s; nearest: "
+             "%s",
              s->tile_m, s->tile_n, acc, held[i].what, held[i].nearest);
   return HEDDLE_OK;
 }
@@ -71,7 +72,7 @@ static heddle_status check_promoted(heddle_context *ctx, const hd_problem *p,
            "batch is over; legal: 0; nearest: wgmma_in_flight=0");
   if (acc > limit)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.promoted-registers",
-           "tile %dx%d with %d warps holds %d accumulators a thread in each of two sets (block "
+           "tile %dx%d with %d warps has %d accumulators per thread in each of two sets (block "
            "scales of f32); legal: %d (a=%s split_k=%d stream_k=%d); nearest: tile n %d",
            s->tile_m, s->tile_n, s->warps_m, acc, limit, hd_key_word(HD_KEY_A_PATH, s->a_path),
            s->split_k, s->stream_k, s->tile_n * limit / acc / BLOCK * BLOCK);
@@ -91,7 +92,7 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
       s->tile_m % (s->warps_m * 16))
     REFUSE(HEDDLE_INVALID, "schedule.warps",
            "got warps %dx%d with family=wgmma; legal: 4x1 or 8x1, with tile m a multiple of 16 "
-           "rows a warp",
+           "rows per warp",
            s->warps_m, s->warps_n);
   if (s->cluster == 2 && s->b_path == HD_B_GATHER)
     REFUSE(HEDDLE_INVALID, "schedule.cluster-gather",
@@ -111,21 +112,19 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
   int32_t limit = hd_schedule_most_accumulators(p, s);
   if (acc > limit)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
-           "tile %dx%d with %d warps needs %d accumulator registers a thread; legal: %d (a=%s, "
-           "split_k=%d, "
-           "stream_k=%d)",
+           "tile %dx%d with %d warps needs %d accumulator registers per thread; legal: %d (a=%s, "
+           "split_k=%d, stream_k=%d)",
            s->tile_m, s->tile_n, s->warps_m, acc, limit,
            hd_key_word(HD_KEY_A_PATH, s->a_path), s->split_k, s->stream_k);
   HD_TRY(check_epilogue(ctx, p, s, acc));
   if (s->wgmma_in_flight && s->a_path == HD_A_REG)
     REFUSE(HEDDLE_INVALID, "schedule.in-flight-registers",
-           "got wgmma_in_flight=1 with a=reg, whose fragments a batch in flight would still read; "
-           "nearest: wgmma_in_flight=0 or a=desc");
+           "got wgmma_in_flight=1 with a=reg: a wgmma in flight would still read the fragments of "
+           "A; nearest: wgmma_in_flight=0 or a=desc");
   if (s->wgmma_in_flight && !hd_schedule_may_overlap(p, s))
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.in-flight-metadata",
-           "tile %dx%d with wgmma_in_flight=1 holds %d accumulators and %d words of metadata a "
-           "thread; legal: %d "
-           "in all; nearest: wgmma_in_flight=0",
+           "tile %dx%d with wgmma_in_flight=1 has %d accumulators and %d words of metadata per "
+           "thread; legal: %d in total; nearest: wgmma_in_flight=0",
            s->tile_m, s->tile_n, acc, hd_schedule_held_metadata(p, s), HD_IN_FLIGHT_REGISTERS);
   if (s->b_path == HD_B_CP_ASYNC || s->b_path == HD_B_LD_ST)
     REFUSE(HEDDLE_INVALID, "schedule.b-path",
@@ -139,8 +138,8 @@ static heddle_status check_scale_tile(heddle_context *ctx, const hd_problem *p,
                                       const hd_schedule *s) {
   if (p->block && s->stream_k)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.stream-scales",
-           "got stream_k=1 with block scales in tensor memory, whose tiles are so wide that no "
-           "registers are left to find the parts; nearest: stream_k=0, or split_k=2");
+           "got stream_k=1 with block scales in tensor memory, whose wide tiles leave too few "
+           "registers; nearest: stream_k=0, or split_k=2");
   if (p->block && s->tile_n % HD_SCALED_UNIT)
     REFUSE(HEDDLE_INVALID, "schedule.tile-scales",
            "got tile n %d with block scales in tensor memory; legal: multiples of %d; nearest: %d",
@@ -166,19 +165,21 @@ static heddle_status check_tensor(heddle_context *ctx, const hd_problem *p, cons
     REFUSE(HEDDLE_INVALID, "schedule.tile-tensor",
            "got tile %dx%d with family=tcgen05%s; legal: %d rows, a multiple of %d columns; "
            "nearest: %dx%d",
-           s->tile_m, s->tile_n, hd_schedule_is_pair(s) ? " with cluster 2, half of B a CTA" : "",
+           s->tile_m, s->tile_n, hd_schedule_is_pair(s) ? " with cluster 2, half of B in each CTA"
+           : "",
            TENSOR_ROWS, unit, TENSOR_ROWS, (s->tile_n + unit - 1) / unit * unit);
   HD_TRY(check_scale_tile(ctx, p, s));
   if (s->warps_m != 4 || s->warps_n != 1)
     REFUSE(HEDDLE_INVALID, "schedule.warps",
-           "got warps %dx%d with family=tcgen05; legal: 4x1, a warp to 32 lanes of tensor memory",
+           "got warps %dx%d with family=tcgen05; legal: 4x1, one warp for 32 lanes of tensor "
+           "memory",
            s->warps_m, s->warps_n);
   HD_TRY(check_pair(ctx, p, s));
   int32_t acc = hd_schedule_accumulators(p, s), most = hd_schedule_most_accumulators(p, s);
   if (acc > most)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
-           "tile %dx%d with split_k=%d stream_k=%d holds %d accumulator registers a thread beside "
-           "other partials; legal: %d; nearest: tile n %d%s",
+           "tile %dx%d with split_k=%d stream_k=%d has %d accumulator registers per thread and "
+           "other partial sums; legal: %d; nearest: tile n %d%s",
            s->tile_m, s->tile_n, s->split_k, s->stream_k, acc, most,
            most < unit ? most : most / unit * unit, most < unit ? " with cluster=1" : "");
   if (s->wgmma_in_flight != 0)
@@ -195,7 +196,7 @@ static heddle_status check_tensor(heddle_context *ctx, const hd_problem *p, cons
   int32_t columns = hd_schedule_least_columns(p, s), limit = hd_schedule_most_columns(p, s);
   if (columns > limit)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.tensor-memory",
-           "tile n %d with %d stages takes %d columns of tensor memory, a CTA of %d has %d; legal: "
+           "tile n %d with %d stages needs %d columns of tensor memory, a CTA of %d has %d; legal: "
            "a narrower tile",
            s->tile_n, s->stages, columns, s->ctas_per_sm, limit);
   return HEDDLE_OK;
@@ -208,8 +209,8 @@ static heddle_status check_mma(heddle_context *ctx, const hd_problem *p, const h
   if (s->warps_m < 1 || s->warps_n < 1 || warps > HD_MOST_WARPS || (warps & (warps - 1)) ||
       s->tile_m % (16 * s->warps_m) || s->tile_n % (8 * s->warps_n))
     REFUSE(HEDDLE_INVALID, "schedule.warps",
-           "got warps %dx%d for tile %dx%d; legal: 1, 2, 4, 8 or 16 "
-           "in all, each with a multiple of 16 rows and 8 columns",
+           "got warps %dx%d for tile %dx%d; legal: 1, 2, 4, 8 or 16 in total, each with a multiple "
+           "of 16 rows and 8 columns",
            s->warps_m, s->warps_n, s->tile_m, s->tile_n);
   if (s->cluster != 1)
     REFUSE(HEDDLE_INVALID, "schedule.cluster", "got cluster %d with family=mma; legal: 1",
@@ -224,7 +225,8 @@ static heddle_status check_mma(heddle_context *ctx, const hd_problem *p, const h
   int32_t acc = hd_schedule_accumulators(p, s);
   if (acc > WARP_ACCUMULATORS)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
-           "tile %dx%d with %d warps needs %d accumulator registers a thread; legal: %d", s->tile_m,
+           "tile %dx%d with %d warps needs %d accumulator registers per thread; legal: %d",
+           s->tile_m,
            s->tile_n, warps, acc, WARP_ACCUMULATORS);
   if (s->a_path != HD_A_REG)
     REFUSE(HEDDLE_INVALID, "schedule.a-path", "got a=%s with family=mma; legal: reg",

@@ -109,7 +109,7 @@ static heddle_status read_op(heddle_context *ctx, hd_op *op, hd_problem *p) {
   case HD_OP_SPARSE:
     if (p->sparse)
       return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.one-sparse",
-                      "got a second sparse operand; legal: one a kernel");
+                      "got a second sparse operand; legal: one per kernel");
     p->sparse = op;
     p->a_elem = hd_op_elem(op, HD_ATTR_TYPE);
     p->a_shared = hd_op_int(op, HD_ATTR_G_STRIDE, -1) == 0;
@@ -122,7 +122,7 @@ static heddle_status read_op(heddle_context *ctx, hd_op *op, hd_problem *p) {
   case HD_OP_MATMUL:
     if (p->matmul)
       return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.one-matmul",
-                      "got a second matmul; legal: one a kernel");
+                      "got a second matmul; legal: one per kernel");
     p->matmul = op;
     p->acc_elem = hd_op_elem(op, HD_ATTR_ACC);
     p->kind = hd_op_str(op, HD_ATTR_KIND);
@@ -130,13 +130,13 @@ static heddle_status read_op(heddle_context *ctx, hd_op *op, hd_problem *p) {
   case HD_OP_EPILOGUE:
     if (p->epilogue)
       return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.one-epilogue",
-                      "got a second epilogue; legal: one a kernel");
+                      "got a second epilogue; legal: one per kernel");
     read_epilogue(op, p);
     return HEDDLE_OK;
   case HD_OP_STORE:
     if (p->store)
       return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.one-store",
-                      "got a second store; legal: one a kernel");
+                      "got a second store; legal: one per kernel");
     p->store = op;
     p->d = (hd_dense){.op = op,
                       .elem = hd_op_elem(op, HD_ATTR_TYPE),
@@ -184,24 +184,24 @@ static heddle_status check_flow(heddle_context *ctx, const hd_problem *p) {
   if (!defines(hd_matrix_rows(p->sparse), p->m.op) ||
       !defines(hd_matrix_columns(p->sparse), p->k.op))
     return hd_error(ctx, HEDDLE_INVALID, p->sparse->loc, "problem.shape",
-                    "sparse of other sizes; legal: (m, k)");
+                    "`sparse` has other sizes; legal: (m, k)");
   const hd_size *columns = p->gather ? &p->t : &p->n;
   if (!defines(hd_matrix_rows(p->b.op), p->k.op) ||
       !defines(hd_matrix_columns(p->b.op), columns->op))
     return hd_error(ctx, HEDDLE_INVALID, p->b.op->loc, "problem.shape",
-                    "B of other sizes; legal: (k, %s)", p->gather ? "t) with gather_b" : "n)");
+                    "B has other sizes; legal: (k, %s)", p->gather ? "t) with gather_b" : "n)");
   if (!defines(hd_matmul_a(p->matmul), p->sparse) || !defines(hd_matmul_b(p->matmul), p->b.op))
     return hd_error(ctx, HEDDLE_INVALID, p->matmul->loc, "problem.shape",
-                    "matmul of other operands; legal: (sparse A, dense B)");
+                    "`matmul` has other operands; legal: (sparse A, dense B)");
   const hd_op *last = p->epilogue ? p->epilogue : p->matmul;
   if (!defines(hd_store_x(p->store), last))
     return hd_error(ctx, HEDDLE_INVALID, p->store->loc, "problem.shape",
-                    "store of another value; legal: the result of %s",
+                    "`store` has another operand; legal: the result of %s",
                     p->epilogue ? "the epilogue" : "the matmul");
   if (p->c.op && (!defines(hd_matrix_rows(p->c.op), p->m.op) ||
                   !defines(hd_matrix_columns(p->c.op), p->n.op)))
     return hd_error(ctx, HEDDLE_INVALID, p->c.op->loc, "problem.shape",
-                    "C of other sizes; legal: (m, n)");
+                    "C has other sizes; legal: (m, n)");
   return HEDDLE_OK;
 }
 
@@ -216,7 +216,7 @@ static heddle_status check_used(heddle_context *ctx, const hd_problem *p) {
     if (!used)
       return hd_error(
           ctx, HEDDLE_INVALID, op->loc, "problem.unused",
-          "operand = %s is declared, and no epilogue takes it; nearest: epilogue %%x, %%%s {%s}",
+          "operand = %s is declared, but no epilogue uses it; nearest: epilogue %%x, %%%s {%s}",
           hd_op_str(op, HD_ATTR_OPERAND), hd_op_str(op, HD_ATTR_OPERAND),
           hd_op_str(op, HD_ATTR_OPERAND));
   }
@@ -233,7 +233,7 @@ static heddle_status check_scale(heddle_context *ctx, const hd_dense *scale, con
                     "got %s of type %s; legal: f32", name, heddle_elem_get(scale->elem)->name);
   if (!scale->one && !defines(hd_vector_length(scale->op), size->op))
     return hd_error(ctx, HEDDLE_INVALID, scale->op->loc, "epilogue.scale",
-                    "%s of another length; legal: %s, or none for one value of the whole matrix",
+                    "%s has another length; legal: %s, or none for one value for the whole matrix",
                     name, hd_op_str(size->op, HD_ATTR_DIM));
   return HEDDLE_OK;
 }
@@ -258,7 +258,8 @@ static heddle_status check_epilogue(heddle_context *ctx, hd_problem *p) {
                     p->act, hd_act_list);
   if (hd_act_is_user(p->act) != (p->user != NULL))
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "epilogue.user",
-                    "one of act = user (user_pair) and user = \"NAME\"; legal: both, or neither");
+                    "got only one of act = user (user_pair) and user = \"NAME\"; legal: both, or "
+                    "neither");
   const struct {
     bool flag;
     const hd_dense *operand;
@@ -273,20 +274,21 @@ static heddle_status check_epilogue(heddle_context *ctx, hd_problem *p) {
                  defines(op->operands[next], inputs[i].operand->op);
     if (inputs[i].flag != wired)
       return hd_error(ctx, HEDDLE_INVALID, op->loc, "epilogue.inputs",
-                      "one of the flag `%s` and its operand, number %d; legal: both, or neither",
+                      "got only one of the flag `%s` and its operand, number %d; legal: both, or "
+                      "neither",
                       inputs[i].name, next);
     next += wired;
   }
   if (p->beta && !p->c.op)
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "epilogue.beta",
-                    "beta without the operand C; legal: both");
+                    "got beta without the operand C; legal: both");
   HD_TRY(check_scale(ctx, &p->scale_a, &p->m, "scale_a"));
   HD_TRY(check_scale(ctx, &p->scale_b, &p->n, "scale_b"));
   if (p->bias.op) {
     p->bias_along_n = defines(hd_vector_length(p->bias.op), p->n.op);
     if (!p->bias_along_n && !defines(hd_vector_length(p->bias.op), p->m.op))
       return hd_error(ctx, HEDDLE_INVALID, p->bias.op->loc, "epilogue.bias",
-                      "the bias is of another length; legal: m or n");
+                      "the bias has another length; legal: m or n");
   }
   return check_pair(ctx, p);
 }
@@ -295,7 +297,7 @@ static heddle_status check_group(heddle_context *ctx, const hd_problem *p) {
   const heddle_elem_info *info = heddle_elem_get(p->a_elem);
   if (!info->group)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->sparse->loc, "problem.type",
-                    "%s is never a sparse operand; nearest: bf16", info->name);
+                    "%s cannot be a sparse operand; nearest: bf16", info->name);
   int64_t nearest = (p->k.value + info->group - 1) / info->group * info->group;
   if (p->k.value % info->group)
     return hd_error(
@@ -314,17 +316,18 @@ static heddle_status check_pitch(heddle_context *ctx, const hd_dense *x, const h
     return HEDDLE_OK;
   if (x->ld < 1 || (row->value && x->ld < row->value))
     return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
-                    "got ld = %lld of %s, shorter than its row of %lld elements; nearest: %lld",
+                    "got ld = %lld for %s, shorter than its row of %lld elements; nearest: %lld",
                     (long long)x->ld, name, (long long)row->value, (long long)row->value);
   if (x->ld % x->divisible_by)
     return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
-                    "got ld = %lld of %s, not a multiple of its divisible_by = %lld; nearest: %lld",
+                    "got ld = %lld for %s, not a multiple of its divisible_by = %lld; nearest: "
+                    "%lld",
                     (long long)x->ld, name, (long long)x->divisible_by,
                     (long long)((x->ld / x->divisible_by + 1) * x->divisible_by));
   int32_t unit = hd_elems_per_byte(x->elem);
   if (x->ld % unit)
     return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
-                    "got ld = %lld of %s, whose rows of %s start at whole bytes; nearest: %lld",
+                    "got ld = %lld for %s, whose rows of %s start at whole bytes; nearest: %lld",
                     (long long)x->ld, name, heddle_elem_get(x->elem)->name, (long long)x->ld + 1);
   return HEDDLE_OK;
 }
@@ -336,7 +339,7 @@ static heddle_status check_pair_rows(heddle_context *ctx, const hd_problem *p) {
   if (!p->pair || m % UNIT == 0)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, p->m.op->loc, "epilogue.pair",
-                  "got m %s %lld with act = %s, which takes gate and up by 8 rows each; nearest: "
+                  "got m %s %lld with act = %s, which needs 8 rows each of gate and up; nearest: "
                   "%lld",
                   p->m.value ? "=" : "divisible by", (long long)m, p->act,
                   (long long)((m + UNIT - 1) / UNIT * UNIT));

@@ -24,16 +24,16 @@ static heddle_status check_stride(heddle_context *ctx, const hd_problem *p, cons
     return HEDDLE_OK;
   if (hd_is_grouped(p) && has_columns(p, x))
     REFUSE(HEDDLE_INVALID, x->op,
-           "got g_stride of %s, which groups have columns of; legal: of A, a bias along m, "
+           "got g_stride for %s, whose columns belong to groups; legal: for A, a bias along m, "
            "scale_a; nearest: without it",
            name);
   if (!hd_is_batch(p))
     REFUSE(HEDDLE_INVALID, x->op,
-           "got g_stride of %s without a batch; legal: with size {dim = g}; nearest: without it",
+           "got g_stride for %s without a batch; legal: with size {dim = g}; nearest: without it",
            name);
   if (x->g_stride % unit)
     REFUSE(HEDDLE_INVALID, x->op,
-           "got g_stride = %lld of %s, whose matrices of %s start at whole bytes; nearest: %lld",
+           "got g_stride = %lld for %s, whose matrices of %s start at whole bytes; nearest: %lld",
            (long long)x->g_stride, name, heddle_elem_get(x->elem)->name,
            (long long)x->g_stride + 1);
   return HEDDLE_OK;
@@ -44,8 +44,8 @@ static heddle_status check_a(heddle_context *ctx, const hd_problem *p) {
     return HEDDLE_OK;
   if (!hd_is_batch(p) || !p->a_shared)
     REFUSE(HEDDLE_INVALID, p->sparse,
-           "got g_stride = %lld of A; legal: 0, of a batch whose products share A; nearest: "
-           "without it, which makes it an argument",
+           "got g_stride = %lld for A; legal: 0, if all products share A; nearest: without it, "
+           "which makes it an argument",
            (long long)hd_op_int(p->sparse, HD_ATTR_G_STRIDE, 0));
   return HEDDLE_OK;
 }
@@ -57,13 +57,13 @@ static heddle_status check_d(heddle_context *ctx, const hd_problem *p) {
   int64_t least_pitch = p->d.ld ? p->d.ld : row->value;
   if (p->d.shared)
     REFUSE(HEDDLE_INVALID, p->store,
-           "got g_stride = 0 of D: all products would write one matrix; nearest: without it");
+           "got g_stride = 0 for D: all products would write one matrix; nearest: without it");
   if (!p->d.g_stride || !p->d.ld || !rows->value || !row->value || !p->g.value ||
       !hd_batch_overlaps(p->g.value, p->d.g_stride, rows->value, row->value, p->d.ld))
     return HEDDLE_OK;
   REFUSE(HEDDLE_INVALID, p->store,
-         "got g_stride = %lld of D, whose matrices of %lld rows at a pitch of %lld would share "
-         "elements; nearest: %lld",
+         "got g_stride = %lld for D, whose matrices of %lld rows at a pitch of %lld would overlap; "
+         "nearest: %lld",
          (long long)p->d.g_stride, (long long)rows->value, (long long)p->d.ld,
          (long long)(rows->value * least_pitch));
 }
@@ -76,23 +76,24 @@ static heddle_status check_groups(heddle_context *ctx, const hd_problem *p) {
   int64_t most = hd_most_groups(p);
   if (!hd_is_batch(p))
     return hd_error(ctx, HEDDLE_INVALID, p->offsets->loc, "problem.groups",
-                    "got offsets without a number of groups; nearest: size {dim = g, max = 64}");
+                    "got offsets, but the number of groups is missing; nearest: size {dim = g, max "
+                    "= 64}");
   if (most < 1 || most > HD_GROUPS_MOST)
     return hd_error(ctx, HEDDLE_INVALID, p->g.op->loc, "problem.groups",
-                    "got groups of g %s%lld; legal: value or max of 1 to %d; nearest: max = %d",
+                    "got groups with g %s%lld; legal: value or max of 1 to %d; nearest: max = %d",
                     most ? "up to " : "without a bound, ", (long long)most, HD_GROUPS_MOST,
                     HD_GROUPS_MOST);
   if (p->a_shared)
     return hd_error(ctx, HEDDLE_INVALID, p->sparse->loc, "problem.groups",
-                    "got groups of which all have one A; nearest: one product, without offsets");
+                    "got groups that share one A; nearest: one product, without offsets");
   if (p->b.transposed)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->b.op->loc, "problem.groups",
-                    "got groups of an mn_major B, whose columns begin anywhere in a line; nearest: "
-                    "order = k_major");
+                    "got groups with an mn_major B, whose columns are not aligned to a line; "
+                    "nearest: order = k_major");
   if (ready)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->offsets->loc, "problem.groups",
-                    "got groups with %s: which of A's matrices is read first stand in offsets, "
-                    "which the predecessor writes; nearest: dependent", ready);
+                    "got groups with %s: the offsets, which the predecessor writes, determine "
+                    "which matrix of A is read first; nearest: dependent", ready);
   return HEDDLE_OK;
 }
 
@@ -111,9 +112,9 @@ static heddle_status check_indices(heddle_context *ctx, const hd_problem *p) {
     const hd_size *length = op == p->combine ? &p->t : &p->n;
     if (!length->op || hd_vector_length(op)->op != length->op)
       return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.index",
-                      "got %s of another length; legal: %s", name,
-                      op == p->combine ? "t, a row of indices a column of D"
-                                       : "n, an index a column");
+                      "%s has another length; legal: %s", name,
+                      op == p->combine ? "t, one row of indices for each column of D"
+                                       : "n, one index for each column");
   }
   if (p->t.op && !p->gather && !p->combine)
     return hd_error(ctx, HEDDLE_INVALID, p->t.op->loc, "problem.index",
@@ -121,7 +122,7 @@ static heddle_status check_indices(heddle_context *ctx, const hd_problem *p) {
                     "operand = gather_b}");
   if (p->scatter && (!p->d.transposed || p->c.op))
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->scatter->loc, "problem.index",
-                    "got scatter_d of %s; legal: a col_major D without C",
+                    "got scatter_d with %s; legal: a col_major D without C",
                     p->c.op ? "a D with C" : "a row_major D");
   return HEDDLE_OK;
 }
@@ -132,11 +133,12 @@ static heddle_status check_combine(heddle_context *ctx, const hd_problem *p) {
     return HEDDLE_OK;
   if (!p->d.transposed || p->c.op || p->scatter)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->combine->loc, "problem.combine",
-                    "got combine_d of %s; legal: a col_major D without C and without scatter_d",
+                    "got combine_d with %s; legal: a col_major D without C and without scatter_d",
                     p->scatter ? "a D with scatter_d" : p->c.op ? "a D with C" : "a row_major D");
   if (!p->m.value)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->m.op->loc, "problem.combine",
-                    "got combine_d with an m that a launch says; legal: size {dim = m, value = …}");
+                    "got combine_d with an m known only at launch; legal: size {dim = m, value = "
+                    "…}");
   return HEDDLE_OK;
 }
 
@@ -168,7 +170,7 @@ heddle_status hd_problem_check_batch(heddle_context *ctx, const hd_problem *p) {
            HD_BATCH_MOST, HD_BATCH_MOST);
   if (p->block)
     REFUSE(HEDDLE_UNSUPPORTED, p->g.op,
-           "got a batch with block scales; legal: scale_a, scale_b of the epilogue; nearest: a "
+           "got a batch with block scales; legal: scale_a, scale_b of the epilogue; nearest: one "
            "launch for each product");
   return hd_is_grouped(p) ? HEDDLE_OK : check_d(ctx, p);
 }

@@ -13,13 +13,13 @@ static heddle_status check_flow(heddle_context *ctx, const hd_problem *p) {
     if (!op || !hd_matmul_scale_b(matmul) ||
         !defines(matmul->operands[HD_AT_matmul_scale_a + i], op))
       return hd_error(ctx, HEDDLE_INVALID, op ? op->loc : matmul->loc, "problem.block-scale",
-                      "got %s %s; legal: block scales of A and of B, operands 2 and 3 of the "
-                      "matmul, or neither",
+                      "got %s %s; legal: block scales of A and B, operands 2 and 3 of the matmul, "
+                      "or neither",
                       op ? "no matmul with the block scales of" : "no block scales of", name);
     if (!defines(hd_matrix_rows(op), i ? p->n.op : p->m.op) ||
         !defines(hd_matrix_columns(op), p->k.op))
       return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.shape",
-                      "block_scale {operand = %s} of other sizes; legal: (%s, k)", name, rows);
+                      "block_scale {operand = %s} has other sizes; legal: (%s, k)", name, rows);
   }
   return HEDDLE_OK;
 }
@@ -106,8 +106,8 @@ static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
       block_b == p->block)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "problem.block-scale",
-                  "got scales of %s for blocks of %d and of %s for %lld with %s x %s; nearest: %s "
-                  "for blocks of %d, both",
+                  "got scales of %s for blocks of %d and of %s for blocks of %lld with %s x %s; "
+                  "nearest: %s for blocks of %d, both",
                   heddle_elem_get(p->block_a.elem)->name, p->block,
                   heddle_elem_get(p->block_b.elem)->name, (long long)block_b, a, b,
                   heddle_elem_get(legal)->name, hd_spec_block(row));
@@ -120,8 +120,8 @@ static heddle_status check_pitch(heddle_context *ctx, const hd_problem *p, const
   int64_t least = (n + unit - 1) / unit * unit;
   if (x->ld && hd_scales_in_tiles(p))
     return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
-                    "got ld = %lld of block scales that %s takes in tiles, which follow each "
-                    "other; nearest: without ld",
+                    "got ld = %lld for block scales that %s reads as contiguous tiles; nearest: "
+                    "without ld",
                     (long long)x->ld, p->target->name);
   int64_t legal = x->ld < least ? least : (x->ld + unit - 1) / unit * unit;
   if (!x->ld || x->ld == legal)

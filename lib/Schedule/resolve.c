@@ -14,7 +14,7 @@ static void leave_cluster(const hd_schedule_words *words, hd_schedule *s) {
     s->persistent = 1;
 }
 
-/* The default's stores, orders, CTAs an SM and copy of B are for its own tiles; beside other words
+/* The default's stores, orders, CTAs per SM and copy of B are for its own tiles; beside other words
  * of how a kernel is made the usual ones are meant, unless these are given, too. */
 static void leave_savings(const hd_schedule_words *words, hd_schedule *s) {
   static const hd_key savings[] = {HD_KEY_STORE, HD_KEY_K_ORDER, HD_KEY_RASTER_GROUP,

@@ -212,7 +212,7 @@ static heddle_status refuse_value(heddle_context *ctx, hd_loc loc, const hd_sche
     for (int i = 0; key->words[i]; i++)
       hd_strbuf_printf(&legal, "%s%s", i ? " " : "", key->words[i]);
   else
-    hd_strbuf_add(&legal, key->kind == HD_KEY_INT    ? "a whole number to 1048576"
+    hd_strbuf_add(&legal, key->kind == HD_KEY_INT    ? "an integer up to 1048576"
                           : key->kind == HD_KEY_PAIR ? "MxN, for example 2x4"
                                                      : "MxN or MxNxK, for example 128x256x64");
   heddle_status status =
@@ -301,7 +301,7 @@ void hd_schedule_note_renamed(heddle_context *ctx, hd_loc loc, const hd_schedule
       hd_strbuf_printf(&names, "%s%s is %s", names.len ? ", " : "", old_names[i].name,
                        hd_schedule_keys[old_names[i].key].name);
   if (names.len)
-    hd_note(ctx, loc, "schedule.renamed", "%s now; the old names are read in this version alone",
+    hd_note(ctx, loc, "schedule.renamed", "%s now; only this version reads the old names",
             hd_strbuf_text(&names));
   hd_strbuf_free(&names);
 }

@@ -102,7 +102,7 @@ heddle_status hd_b_variant_check(heddle_context *ctx, const hd_problem *p, const
   if (hd_b_variant_get(p, s, 0))
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_UNSUPPORTED, p->b.op->loc, "schedule.b-path",
-                  "b=%s cannot bring a B with a row pitch of %lld elements; nearest: b=auto",
+                  "b=%s cannot load a B with a row pitch of %lld elements; nearest: b=auto",
                   hd_key_word(HD_KEY_B_PATH, s->b_path), (long long)p->b.ld);
 }
 

@@ -22,7 +22,8 @@ typedef struct order {
 
 static heddle_status too_large(heddle_context *ctx, const heddle_block_scale_shape *s) {
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "block-scale.size",
-                  "got scales of %llu rows of %llu elements; legal: 1 x 1 to what memory addresses",
+                  "got scales of %llu rows of %llu elements; legal: at least 1 x 1, and at most "
+                  "what memory can address",
                   (unsigned long long)s->rows, (unsigned long long)s->k);
 }
 
@@ -34,11 +35,11 @@ static heddle_status find_k_block(heddle_context *ctx, const heddle_block_scale_
                  : 0;
   if (!*k_block)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "block-scale.type",
-                    "got %s; legal: types of 8 and 4 bits; nearest: e4m3",
+                    "got %s; legal: 8-bit and 4-bit types; nearest: e4m3",
                     info ? info->name : "none");
   if (s->block == 0 || *k_block % s->block)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "block-scale.block",
-                    "got blocks of %u of %s, whose k-block is %u; nearest: %u", s->block,
+                    "got blocks of %u for %s, whose k-block is %u; nearest: %u", s->block,
                     info->name, *k_block, s->block > 0 && s->block < 64 ? 32 : 64);
   return HEDDLE_OK;
 }
@@ -48,7 +49,8 @@ static heddle_status find_order(heddle_context *ctx, const heddle_block_scale_sh
   uint32_t k_block;
   if (!tiles && s->order != HEDDLE_SCALES_K_BLOCKS)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "block-scale.order",
-                    "got order %d; legal: those of heddle_scales_order; nearest: %d", (int)s->order,
+                    "got order %d; legal: enumerators of heddle_scales_order; nearest: %d",
+                    (int)s->order,
                     HEDDLE_SCALES_TILES);
   HD_TRY(find_k_block(ctx, s, &k_block));
   size_t bytes = s->scale_bytes ? s->scale_bytes : 1, each = k_block / s->block * bytes;
@@ -84,7 +86,8 @@ static heddle_status check_strides(heddle_context *ctx, const heddle_block_scale
   bool fixed = s->order == HEDDLE_SCALES_TILES;
   if (row_bytes < o->blocks || s->rows > SIZE_MAX / row_bytes)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "block-scale.stride",
-                    "got rows of %zu bytes apart; legal: at least a row's %zu scales", row_bytes,
+                    "got a row pitch of %zu bytes; legal: at least the %zu scales of a row",
+                    row_bytes,
                     o->blocks);
   if (fixed ? pitch == o->pitch
             : pitch >= o->pitch && pitch % PITCH_UNIT == 0 && pitch <= SIZE_MAX / o->parts)

@@ -79,13 +79,13 @@ static heddle_status read_shape(reader *r, hd_npy *npy) {
   while (!take(r, ')')) {
     uint64_t size;
     if (!take_number(r, &size))
-      return malformed(r, "a shape that is no tuple of sizes");
+      return malformed(r, "a shape that is not a tuple of sizes");
     if (n == 2)
       return hd_error(r->ctx, HEDDLE_UNSUPPORTED, (hd_loc){.file = r->file}, "npy.shape",
                       "got more than 2 dimensions; legal: 1, 2");
     sizes[n++] = size;
     if (!take(r, ',') && !(r->at < r->end && *r->at == ')'))
-      return malformed(r, "a shape that is no tuple of sizes");
+      return malformed(r, "a shape that is not a tuple of sizes");
   }
   npy->rows = n == 2 ? sizes[0] : 1;
   npy->cols = n == 2 ? sizes[1] : sizes[0];
@@ -308,7 +308,7 @@ heddle_status hd_npy_write(heddle_context *ctx, const char *path, heddle_elem el
   size_t used = (size_t)items * (info->container_bits == 4 ? 1 : info->container_bits / 8);
   if (info->container_bits == 4 && n_cols % 2)
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "npy.shape",
-                    "%llu columns of %s are no whole bytes; nearest: %llu",
+                    "%llu columns of %s do not fill whole bytes; nearest: %llu",
                     (unsigned long long)n_cols, info->name, (unsigned long long)n_cols + 1);
   hd_strbuf header = {0};
   write_header(&header, elem, n_rows, items);

@@ -29,11 +29,11 @@ heddle_status hd_sparse_rule_find(heddle_context *ctx, heddle_elem elem,
   const heddle_elem_info *info = heddle_elem_get(elem);
   if (!info)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.type",
-                    "%d is no element type; legal: 0 to %d", (int)elem, HEDDLE_N_ELEMS - 1);
+                    "%d is not an element type; legal: 0 to %d", (int)elem, HEDDLE_N_ELEMS - 1);
   if (!rules[elem].n_units)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "sparse.type",
-                    "%s is never a sparse operand; legal: f16, bf16, tf32, e4m3, e5m2, e3m2, e2m3, "
-                    "e2m1, e2m1p, s8, u8, s4 or u4; nearest: %s",
+                    "%s cannot be a sparse operand; legal: f16, bf16, tf32, e4m3, e5m2, e3m2, "
+                    "e2m3, e2m1, e2m1p, s8, u8, s4 or u4; nearest: %s",
                     info->name,
                     info->kind == HEDDLE_SIGNED ? "s8"
                     : info->container_bits == 8 ? "e4m3"

@@ -29,7 +29,7 @@ static bool multiply(size_t *product, uint64_t factor) {
 
 static heddle_status too_large(heddle_context *ctx, uint64_t m, uint64_t k) {
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.size",
-                  "a matrix of %llu x %llu does not fit this machine's %d-bit sizes",
+                  "a matrix of %llu x %llu is too large for the %d-bit sizes of this machine",
                   (unsigned long long)m, (unsigned long long)k, (int)(8 * sizeof(size_t)));
 }
 
@@ -104,7 +104,8 @@ static heddle_status check_family(heddle_context *ctx, heddle_elem elem, heddle_
                                   const hd_sparse_rule *rule) {
   if (family != HEDDLE_FAMILY_MMA && family != HEDDLE_FAMILY_WGMMA)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.family",
-                    "%d is no family of a packed matrix; legal: mma (1) or wgmma (2)", (int)family);
+                    "%d is not a family of a packed matrix; legal: mma (1) or wgmma (2)",
+                    (int)family);
   if (family == HEDDLE_FAMILY_WGMMA && !rule->in_wgmma)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "sparse.family",
                     "wgmma.mma_async.sp takes no %s; legal: f16, bf16, tf32, e4m3, e5m2, s8 or u8; "

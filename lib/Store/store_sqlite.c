@@ -131,8 +131,9 @@ static hd_sql connect_to(hd_connection *base) {
   hd_memory_add_shortages(done == HD_SQL_DOWN && sqlite3_errcode(c->db) == SQLITE_NOMEM);
   if (done != HD_SQL_OK)
     snprintf(base->error, sizeof base->error, "%s: %s", base->where,
-             done == HD_SQL_FOREIGN ? "it is another program's, or holds views, virtual tables or "
-                                      "computed columns; legal: what heddled wrote, or a new file"
+             done == HD_SQL_FOREIGN ?
+             "the file belongs to another program, or has views, virtual tables or computed "
+             "columns; legal: a file of heddled, or a new file"
                                     : sqlite3_errmsg(c->db));
   return done;
 }

@@ -45,7 +45,7 @@ heddle_status hd_blob_put(heddle_context *ctx, const char *folder, hd_hash key, 
   heddle_status status = hd_file_mkdirs_own(ctx, parent);
   if (status == HEDDLE_OK && !(hd_file_is_own_folder(folder) && hd_file_is_own_folder(parent)))
     status = hd_error(ctx, HEDDLE_ENVIRONMENT, (hd_loc){.file = folder}, "blob.folder",
-                      "others may write this folder, or own it, so its entries are not trusted; "
+                      "other users own or can write this folder, so its entries are not trusted; "
                       "legal: a folder of your own; nearest: chmod go-w");
   if (status == HEDDLE_OK)
     status = hd_file_write_set(ctx, &part, 1);

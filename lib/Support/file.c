@@ -78,11 +78,12 @@ static heddle_status refuse_more(heddle_context *ctx, const char *path, limit of
   hd_loc loc = {.file = path};
   if (of == TEXT)
     return hd_error(ctx, HEDDLE_INVALID, loc, "text.size",
-                    "got a text of more bytes; legal: up to %zu", most);
+                    "the text is too long; legal: up to %zu bytes", most);
   if (of == HEADER)
     return hd_error(ctx, HEDDLE_INVALID, loc, "file.tail",
-                    "got more bytes than the header tells; legal: %zu", most);
-  return hd_error(ctx, HEDDLE_INVALID, loc, "file.bytes", "got more bytes; legal: %s%zu",
+                    "the file has more bytes than its header says; legal: %zu", most);
+  return hd_error(ctx, HEDDLE_INVALID, loc, "file.bytes",
+                  "the file is too long; legal: %s%zu bytes",
                   of == BYTES ? "up to " : "", most);
 }
 
@@ -135,7 +136,7 @@ static heddle_status refuse_mark(heddle_context *ctx, const char *path, const ch
   for (size_t i = 0; i < HD_COUNT(marks); i++)
     if (strncmp(text, marks[i].bytes, strlen(marks[i].bytes)) == 0)
       return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "text.mark",
-                      "it begins with a byte order mark, %s; legal: UTF-8 without one",
+                      "the file begins with a byte order mark, %s; legal: UTF-8 without one",
                       marks[i].name);
   return HEDDLE_OK;
 }

@@ -90,7 +90,7 @@ static void scan(heddle_context *ctx, hd_journal *j, const char *text, size_t n_
   }
   if (damaged)
     hd_warning(ctx, (hd_loc){.file = j->path}, "journal.damaged",
-               "%zu bytes between its entries are damaged; %zu entries are whole", damaged, j->n);
+               "%zu bytes between the entries are damaged; %zu entries are intact", damaged, j->n);
 }
 
 /* A name is as durable as its folder. */

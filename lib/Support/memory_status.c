@@ -10,7 +10,7 @@ static void *tried(heddle_context *ctx, void *p, size_t n_bytes, const char *wha
     return p;
   hd_memory_add_shortages(1);
   hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "memory.size",
-           "%s takes %zu bytes, which this machine does not give; legal: smaller sizes", what,
+           "%s needs %zu bytes, which this machine does not have; legal: smaller sizes", what,
            n_bytes);
   return NULL;
 }
@@ -31,5 +31,5 @@ heddle_status hd_memory_status(heddle_context *ctx, uint64_t before, heddle_stat
   if (last && strncmp(last->rule, "memory.", 7) == 0)
     return HEDDLE_NO_MEMORY;
   return hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "memory.short",
-                  "memory ran out; nothing was made, and all that was taken is free again");
+                  "out of memory; nothing was created, and all memory was freed");
 }

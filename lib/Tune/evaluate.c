@@ -100,7 +100,7 @@ heddle_status hd_evaluate(heddle_context *ctx, const hd_product *product, const 
                           hd_evaluation *result) {
   if (n < 2)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.evaluate",
-                    "got %lld measurements of a product; legal: 2 and more", (long long)n);
+                    "got %lld measurements of a product; legal: 2 or more", (long long)n);
   hd_front front = {0};
   hd_search search = {0};
   heddle_status status = hd_product_build(ctx, HD_NOWHERE, product, &front);

@@ -80,11 +80,11 @@ static heddle_status sqlite_error(heddle_context *ctx, const hd_records *r, cons
     return hd_error(ctx, HEDDLE_NO_MEMORY, loc, "memory.size", "no memory to %s", what);
   if (code == SQLITE_INTERRUPT)
     return hd_error(ctx, HEDDLE_INVALID, loc, "records.endless",
-                    "it takes longer than %g s to %s; legal: what `heddle tune --db` wrote",
+                    "it takes longer than %g s to %s; legal: a file of `heddle tune --db`",
                     r->patience, what);
   return hd_error(ctx, malformed ? HEDDLE_INVALID : HEDDLE_ENVIRONMENT, loc, "records.sql",
                   "cannot %s: %s%s", what, sqlite3_errmsg(r->db),
-                  code == SQLITE_NOTADB ? "; legal: what `heddle tune --db` wrote" : "");
+                  code == SQLITE_NOTADB ? "; legal: a file of `heddle tune --db`" : "");
 }
 
 heddle_status hd_records_prepare(heddle_context *ctx, hd_records *r, sqlite3_stmt **s,
@@ -167,7 +167,7 @@ static heddle_status make_tables(heddle_context *ctx, hd_records *r) {
 static heddle_status prepare_to_write(heddle_context *ctx, hd_records *r, const char *path) {
   if (sqlite3_db_readonly(r->db, "main"))
     return hd_error(ctx, HEDDLE_ENVIRONMENT, (hd_loc){.file = path}, "records.readonly",
-                    "it can be read, but not written; legal: a copy of it as --db");
+                    "the file can be read, but not written; legal: a copy of it as --db");
   if (r->version == HD_RECORDS_VERSION)
     return HEDDLE_OK;
   HD_TRY(hd_records_execute(ctx, r, "BEGIN IMMEDIATE", "make the tables"));
@@ -183,7 +183,7 @@ static heddle_status prepare_to_write(heddle_context *ctx, hd_records *r, const 
 static heddle_status prepare_to_read(heddle_context *ctx, hd_records *r, const char *path) {
   if (r->version == 0)
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "records.version",
-                    "it holds no records: got version 0; legal: 1 to %d", HD_RECORDS_VERSION);
+                    "the file has no records: got version 0; legal: 1 to %d", HD_RECORDS_VERSION);
   if (r->version >= 2) /* of the same columns */
     return HEDDLE_OK;
   hd_strbuf sql = {0};
@@ -219,8 +219,8 @@ static heddle_status check_own(heddle_context *ctx, hd_records *r, const char *p
   HD_TRY(count_of(ctx, r, "PRAGMA application_id", &id));
   if (id != (r->version >= 3 ? atoll(APPLICATION_ID) : 0))
     return hd_error(ctx, HEDDLE_INVALID, loc, "records.foreign",
-                    "it is another program's: got application id %lld, version %d; legal: what "
-                    "`heddle tune --db` wrote",
+                    "the file belongs to another program: got application id %lld, version %d; "
+                    "legal: a file of `heddle tune --db`",
                     (long long)id, r->version);
   snprintf(sql, sizeof sql,
            "SELECT count(*) FROM sqlite_master WHERE type IN ('view', 'trigger')"
@@ -235,8 +235,8 @@ static heddle_status check_own(heddle_context *ctx, hd_records *r, const char *p
   }
   if (n_foreign)
     return hd_error(ctx, HEDDLE_INVALID, loc, "records.foreign",
-                    "it holds views, triggers, other tables or computed columns; legal: what "
-                    "`heddle tune --db` wrote");
+                    "the file has views, triggers, other tables or computed columns; legal: a file "
+                    "of `heddle tune --db`");
   return HEDDLE_OK;
 }
 

@@ -1,7 +1,7 @@
-/* Tune/search.h: which schedule to measure next: the one that promises the least time. The
- * model's prediction is corrected by what was measured: an effect of its kind (the keys that
- * decide what binds: family, tile, cluster, share, ctas, split_k, reduce, stream_k), one of each
- * other "key=value", shared by all kinds; less a doubt where little is known. */
+/* Tune/search.h: which schedule to measure next: the one that promises the least time. The model's
+ * prediction is corrected by what was measured: an effect of its kind (the keys that decide the
+ * bottleneck: family, tile, cluster, multicast, ctas_per_sm, split_k, reduce, stream_k), one of
+ * each other "key=value", shared by all kinds; less a doubt where little is known. */
 #ifndef HD_SEARCH_H
 #define HD_SEARCH_H
 

@@ -72,7 +72,7 @@ static heddle_status take_schedules(heddle_context *ctx, hd_product_session *c, 
     take_incumbent(ctx, c, p);
   if (n_wanted == 0)
     hd_note(ctx, HD_NOWHERE, "tune.only",
-            "%s: no legal schedule has \"%s\"; the default alone is measured", c->name,
+            "%s: no legal schedule has \"%s\"; only the default is measured", c->name,
             c->o->only);
   return HEDDLE_OK;
 }
@@ -179,7 +179,7 @@ static heddle_status heard_open(heddle_context *ctx, hd_product_session *c,
     if (++c->n_faults < MOST_FAULTS_TO_OPEN)
       return HEDDLE_OK;
     return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "tune.worker",
-                    "%d measuring processes in a row could not be brought up: %s", c->n_faults,
+                    "%d measuring processes in a row failed to start: %s", c->n_faults,
                     line);
   }
   if (sscanf(line, "ready %lf %31s %127[^\n]", &p.power_limit_w, p.driver, p.device) != 3)

@@ -264,7 +264,7 @@ static heddle_status conclude(heddle_context *ctx, hd_product_session *c) {
   if (best)
     return choose(ctx, c, best);
   c->phase = HD_PHASE_OVER;
-  hd_warning(ctx, HD_NOWHERE, "tune.final", "%s: none of %d finalists came through", c->name,
+  hd_warning(ctx, HD_NOWHERE, "tune.final", "%s: all of %d finalists failed", c->name,
              c->n_finalists);
   return record_all(ctx, c);
 }
@@ -329,7 +329,7 @@ static heddle_status heard_turns(heddle_context *ctx, hd_product_session *c,
     return conclude(ctx, c);
   c->phase = HD_PHASE_OVER;
   hd_workers_distrust(c->workers);
-  hd_warning(ctx, HD_NOWHERE, "tune.final", "%s: the final was lost: %s", c->name, line);
+  hd_warning(ctx, HD_NOWHERE, "tune.final", "%s: the final race failed: %s", c->name, line);
   return HEDDLE_OK;
 }
 

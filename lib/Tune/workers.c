@@ -105,7 +105,7 @@ static bool news_of(hd_workers *workers, hd_worker *h, hd_worker_event *event) {
   put_aside(workers, h, &how);
   event->line.len = 0;
   if (swollen)
-    hd_strbuf_printf(&event->line, "it took %llu MiB of memory; legal: %llu MiB",
+    hd_strbuf_printf(&event->line, "it used %llu MiB of memory; legal: %llu MiB",
                      (unsigned long long)(memory >> 20),
                      (unsigned long long)(workers->memory_bytes >> 20));
   else if (event->kind == HD_WORKER_HANG)

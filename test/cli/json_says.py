@@ -10,7 +10,7 @@ assert [(str(b["from"]), "" if b["to"] is None else str(b["to"]), b["why"]) for 
 assert re.search(r"^schedule  (.*)$", text, re.M).group(1) == one["schedule"]
 us = float(re.search(r"^predicted ([\d.]+) us", text, re.M).group(1))
 assert abs(one["predicted"]["us"] - us) < 0.006, (one["predicted"], us)
-binds = re.search(r"us  (.*): this binds", text).group(1)
+binds = re.search(r"us  (.*): the bottleneck", text).group(1)
 assert one["predicted"]["binds"] == binds and binds in one["predicted"]["alone_us"]
 assert [v["entry"] for v in one["variants"]] == re.findall(r"^variant   (\w+):", text, re.M)
 assert one["packed_a_bytes"] == int(re.search(r"^packed A  (\d+)", text, re.M).group(1))

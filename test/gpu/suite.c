@@ -21,9 +21,10 @@ typedef struct arguments {
 } arguments;
 
 static const char about[] =
-    "Runs each case of CASES (lines of KEY=VALUE, lists stand for a case each) twice: with exact\n"
-    "operands, compared bit for bit, and with random ones, compared within the bound; outputs\n"
-    "poisoned, guards around every buffer. The last line is `N passed, N failed, N skipped`.";
+    "Runs each case of CASES twice: with exact operands, compared bit for bit, and with random\n"
+    "operands, compared within the bound. Outputs are poisoned, and every buffer has guards. A\n"
+    "line of CASES is words of KEY=VALUE; a list of values makes one case for each. The last line\n"
+    "of the output is `N passed, N failed, N skipped`.";
 static const char examples[] =
     "heddle-gpu-suite test/gpu/cases.list --backend gpu\n"
     "heddle-gpu-suite test/gpu/cases.list --backend sim --scale\n"
@@ -135,7 +136,7 @@ static heddle_status run_faults(const arguments *a, const suite_list *list,
   suite_faults count = {0};
   for (size_t i = 0; i < list->n; i++)
     suite_run_injected(&a->suite, &list->cases[i], device, &count);
-  printf("%d injected faults seen, %d missed, %d skipped\n", count.seen, count.missed,
+  printf("%d injected faults detected, %d missed, %d skipped\n", count.seen, count.missed,
          count.skipped);
   return count.missed || !count.seen ? HEDDLE_MISMATCH : HEDDLE_OK;
 }
@@ -189,21 +190,21 @@ static int suite(int argc, char **argv) {
   arguments a = {.backend = "gpu", .suite = {.seed = 1}, .threads = sysconf(_SC_NPROCESSORS_ONLN)};
   const cli_option options[] = {
       {"backend", CLI_TEXT, &a.backend, "B", "gpu (default) or sim"},
-      {"case", CLI_MORE, &a.cases, "WORDS", "a case of one's own; may be repeated"},
-      {"only", CLI_TEXT, &a.only, "TEXT", "the cases whose words hold TEXT"},
-      {"sample", CLI_INT, &a.sample, "N", "N of them, evenly"},
-      {"shard", CLI_TEXT, &a.shard, "I/N", "every N-th case, from the I-th on"},
-      {"list", CLI_FLAG, &a.list, NULL, "print the cases instead"},
-      {"list-sample", CLI_INT, &a.list_sample, "N", "print N of them, evenly"},
-      {"scale", CLI_FLAG, &a.scale, NULL, "smaller sizes with the same tails"},
+      {"case", CLI_MORE, &a.cases, "WORDS", "run this case; may be repeated"},
+      {"only", CLI_TEXT, &a.only, "TEXT", "only the cases that contain TEXT"},
+      {"sample", CLI_INT, &a.sample, "N", "only N cases, evenly spaced"},
+      {"shard", CLI_TEXT, &a.shard, "I/N", "only every N-th case, from the I-th on"},
+      {"list", CLI_FLAG, &a.list, NULL, "only print the cases"},
+      {"list-sample", CLI_INT, &a.list_sample, "N", "only print N cases, evenly spaced"},
+      {"scale", CLI_FLAG, &a.scale, NULL, "use smaller sizes with the same tails"},
       {"inject", CLI_FLAG, &a.inject, NULL,
        "three injected faults a case (five with block scales): each must be seen"},
-      {"bare", CLI_FLAG, &a.suite.bare, NULL, "no guards (under compute-sanitizer)"},
-      {"threads", CLI_INT, &a.threads, "N", "how many compile and verify at once"},
-      {"seed", CLI_INT, &a.suite.seed, "S", "of the operands (default 1)"},
+      {"bare", CLI_FLAG, &a.suite.bare, NULL, "without guards (for compute-sanitizer)"},
+      {"threads", CLI_INT, &a.threads, "N", "number of threads that compile and verify"},
+      {"seed", CLI_INT, &a.suite.seed, "S", "seed of the operands (1)"},
       {"epilogue", CLI_TEXT, &a.epilogue, "FILE", "examples/user_epilogue.ll, for act=user"},
-      {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "assemble with it (default: the driver compiles)"},
-      {"verbose", CLI_FLAG, &a.suite.verbose, NULL, "say when each case begins"},
+      {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "ptxas (default: the driver compiles)"},
+      {"verbose", CLI_FLAG, &a.suite.verbose, NULL, "print a line when each case begins"},
       {0}};
   const cli_command command = {
       "heddle-gpu-suite [CASES] [OPTIONS]", about, examples, options, 0, 1};

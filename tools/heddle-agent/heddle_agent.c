@@ -13,14 +13,12 @@
 #include "interrupt.h"
 
 static const char about[] =
-    "Asks a tuning service for work on one GPU, measures it with `heddle tune`, and brings the\n"
-    "results back; what the service has not confirmed is kept in --state. It opens no port. "
-    "SIGTERM\n"
-    "and Ctrl-C give the job back. Its log is JSON, a line a thing that happened, on standard "
-    "error.\n"
+    "Claims jobs of a tuning service for one GPU, measures with `heddle tune`, and sends the\n"
+    "results. It keeps results that the service has not confirmed in --state. It opens no port.\n"
+    "SIGTERM and Ctrl-C release the job. The log on standard error is JSON, one event on each "
+    "line.\n"
     "\n"
-    "--scripted NAME needs no GPU: its figures are computed, and belong to the class "
-    "scripted:NAME.";
+    "--scripted NAME needs no GPU: the times are computed and belong to the class scripted:NAME.";
 static const char examples[] =
     "heddle-agent --server http://tuner:7433 --token-file /etc/heddle/token --gpu 0\n"
     "heddle-agent --server unix:/run/heddled.sock --scripted h200 --once\n";
@@ -75,23 +73,30 @@ int main(int argc, char **argv) {
   o.memory_mib = 65536;
   const cli_option options[] = {
       {"server", CLI_TEXT, &o.server, "URL", "http://HOST:PORT, https://…, unix:/PATH"},
-      {"token-file", CLI_TEXT, &token_file, "FILE", "the token, with the scope work (none)"},
-      {"ca", CLI_TEXT, &o.ca, "FILE", "certificates for https (the system's)"},
-      {"gpu", CLI_INT, &gpu, "I", "which one, by NVML's number (0)"},
-      {"class", CLI_TEXT, &o.device_class, "NAME", "its class (name and power limit)"},
-      {"scripted", CLI_TEXT, &o.scripted, "NAME", "no GPU: computed figures of scripted:NAME"},
-      {"scripted-options", CLI_TEXT, &o.scripted_options, "WORDS", "of heddle tune scripted"},
-      {"state", CLI_TEXT, &o.state, "DIR", "the spool (heddle-agent/gpu-I)"},
-      {"locks", CLI_TEXT, &o.locks, "DIR", "of the host's GPUs (/tmp/heddle-locks)"},
-      {"heddle", CLI_TEXT, &o.heddle, "PATH", "the tool that measures (beside this one)"},
-      {"cache", CLI_TEXT, &o.cache, "DIR", "of compiled kernels (one a lease)"},
+      {"token-file", CLI_TEXT, &token_file, "FILE",
+       "file with the token, which has the scope work (none)"},
+      {"ca", CLI_TEXT, &o.ca, "FILE", "certificates for https (default: those of the system)"},
+      {"gpu", CLI_INT, &gpu, "I", "the GPU, by NVML's number (0)"},
+      {"class", CLI_TEXT, &o.device_class, "NAME",
+       "class of the GPU (default: name and power limit)"},
+      {"scripted", CLI_TEXT, &o.scripted, "NAME",
+       "use no GPU, but computed times of the class scripted:NAME"},
+      {"scripted-options", CLI_TEXT, &o.scripted_options, "WORDS",
+       "options of heddle tune scripted"},
+      {"state", CLI_TEXT, &o.state, "DIR", "folder of the spool (heddle-agent/gpu-I)"},
+      {"locks", CLI_TEXT, &o.locks, "DIR", "folder of the locks of the GPUs (/tmp/heddle-locks)"},
+      {"heddle", CLI_TEXT, &o.heddle, "PATH",
+       "the heddle tool that measures (default: in the same folder)"},
+      {"cache", CLI_TEXT, &o.cache, "DIR",
+       "folder of compiled kernels (default: one for each lease)"},
       {"ptxas", CLI_TEXT, &o.ptxas, "PATH", "ptxas (found on PATH); none: the driver compiles"},
-      {"jobs", CLI_INT, &o.jobs, "N", "processes that compile ahead (2; of two processors 0)"},
-      {"memory", CLI_INT, &o.memory_mib, "MIB", "that a measuring process may take (65536)"},
-      {"deadline", CLI_INT, &o.deadline_s, "SECONDS", "of a candidate (30)"},
-      {"nvml", CLI_TEXT, &o.nvml, "PATH", "NVML's library (the driver's)"},
-      {"leases", CLI_INT, &o.most_leases, "N", "then it ends (never)"},
-      {"once", CLI_FLAG, &o.no_wait, NULL, "it ends when there is no work, too"},
+      {"jobs", CLI_INT, &o.jobs, "N",
+       "processes that compile candidates in advance (2; on two processors 0)"},
+      {"memory", CLI_INT, &o.memory_mib, "MIB", "memory limit of a measuring process (65536)"},
+      {"deadline", CLI_INT, &o.deadline_s, "SECONDS", "time limit of a candidate (30)"},
+      {"nvml", CLI_TEXT, &o.nvml, "PATH", "the NVML library (default: the driver's)"},
+      {"leases", CLI_INT, &o.most_leases, "N", "end after N leases (never)"},
+      {"once", CLI_FLAG, &o.no_wait, NULL, "end when there is no work"},
       {0}};
   const cli_command command = {
       "heddle-agent --server URL [OPTIONS]", about, examples, options, 0, 0};
@@ -104,7 +109,7 @@ int main(int argc, char **argv) {
   if (code == CLI_GO)
     code = cli_check_numbers("agent.number", numbers, sizeof numbers / sizeof *numbers);
   if (code == CLI_GO && !o.server)
-    code = cli_usage_error("agent.server", "got no --server; legal: its address; nearest: "
+    code = cli_usage_error("agent.server", "--server is missing; legal: its address; nearest: "
                                            "--server http://127.0.0.1:7433");
   if (code != CLI_GO)
     return cli_close(code);

@@ -14,6 +14,6 @@ int main(int argc, char **argv) {
     hd_strbuf_free(&answer);
     return written ? code : 4;
   }
-  fprintf(stderr, "usage: heddle-epilogue FILE NAME (heddle starts it; docs/embedding.md)\n");
+  fprintf(stderr, "usage: heddle-epilogue FILE NAME (started by heddle; see docs/embedding.md)\n");
   return 2;
 }

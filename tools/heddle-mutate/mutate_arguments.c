@@ -5,10 +5,9 @@
 #include <unistd.h>
 
 static const char about[] =
-    "Breaks kernels in every way that the operators know and counts who notices: the\n"
-    "static checker, the simulator, ptxas, the device. Exit code 1 when check or sim miss\n"
-    "a mutant that is not equivalent, or do not find a sound kernel sound; with --agree,\n"
-    "when they differ.";
+    "Mutates kernels with every operator, and counts which verifiers detect each mutant: Check,\n"
+    "Sim, ptxas, the device. The exit code is 1 if Check or Sim miss a mutant that is not\n"
+    "equivalent or reject a correct kernel; with --agree, if they disagree.";
 
 static const char examples[] =
     "heddle-mutate --all\n"
@@ -28,45 +27,47 @@ static int parse(int argc, char **argv, mutate_arguments *a) {
   mutate_options *o = &a->options;
   const cli_option options[] = {
       {"all", CLI_FLAG, &a->all, NULL, "every kernel of every example"},
-      {"examples", CLI_TEXT, &a->examples, "DIR", "where they are (default: examples)"},
-      {"schedule", CLI_TEXT, &o->schedule, "S", "instead of a small tile of the default"},
-      {"operator", CLI_TEXT, &o->operator_name, "NAME", "this one only"},
-      {"form", CLI_TEXT, &o->form_name, "NAME", "this kernel only: FILE/VARIANT"},
+      {"examples", CLI_TEXT, &a->examples, "DIR", "folder of the examples (examples)"},
+      {"schedule", CLI_TEXT, &o->schedule, "S",
+       "schedule (default: the default schedule with a small tile)"},
+      {"operator", CLI_TEXT, &o->operator_name, "NAME", "only this operator"},
+      {"form", CLI_TEXT, &o->form_name, "NAME", "only this kernel: FILE/VARIANT"},
       {"no-sim", CLI_FLAG, &o->no_sim, NULL,
-       "ask the checker only; equivalent ones count as missed"},
-      {"no-ptx", CLI_FLAG, &o->no_ptx, NULL, "leave the operators on PTX lines out"},
+       "run only Check; equivalent mutants count as missed"},
+      {"no-ptx", CLI_FLAG, &o->no_ptx, NULL, "without the operators on PTX lines"},
       {"ptxas", CLI_TEXT, &o->ptxas, "PATH",
-       "count what ptxas notices (with --all where it is found; none: do without)"},
+       "count what ptxas detects (default with --all, if it is found), or none"},
       {"generic", CLI_INT, &a->generic, "N",
-       "instead: N mutants of each kernel, by --seed, by operators that know no rule"},
-      {"gpu", CLI_FLAG, &o->gpu, NULL, "launch the mutants on the device, too"},
+       "N random mutants of each kernel by --seed, by operators that use no rule"},
+      {"gpu", CLI_FLAG, &o->gpu, NULL, "also launch the mutants on the device"},
       {"sample", CLI_INT, &a->sample, "N",
-       "with --gpu: N mutants of each operator and kernel, by --seed (default: all)"},
-      {"seconds", CLI_INT, &a->seconds, "S", "with --gpu: for all launches (default: no end)"},
+       "with --gpu: N mutants of each operator and kernel, by --seed (all)"},
+      {"seconds", CLI_INT, &a->seconds, "S", "with --gpu: time limit of all launches (none)"},
       {"sanitizer", CLI_TEXT, &o->sanitizer, "PATH",
-       "with --gpu: compute-sanitizer; launches once more under each of its tools"},
+       "with --gpu: the path of compute-sanitizer; also launches under each of its tools"},
       {"tools", CLI_TEXT, &a->tools, "LIST",
-       "these of them (default: memcheck,synccheck,racecheck,initcheck)"},
+       "tools of the sanitizer (memcheck,synccheck,racecheck,initcheck)"},
       {"tool-sample", CLI_INT, &a->tool_sample, "N",
-       "a tool is given N mutants of each operator, over the kernels it accepts (default 3)"},
-      {"tool-seconds", CLI_INT, &a->tool_seconds, "S", "for each tool (default: no end)"},
+       "run a tool on N mutants of each operator, from kernels that it accepts (3)"},
+      {"tool-seconds", CLI_INT, &a->tool_seconds, "S", "time limit of each tool (none)"},
       {"out", CLI_TEXT, &o->out, "FILE",
-       "a line with commas for each kernel and mutant, written anew after every step"},
+       "write a CSV line for each kernel and mutant, after every step"},
       {"resume", CLI_FLAG, &a->resume, NULL,
-       "go on from what --out has of these kernels and options"},
+       "continue with the results in --out"},
       {"launch", CLI_TEXT, &o->launch, "LIST",
-       "launch OPERATOR:SITE,… of --form on the device, no more"},
-      {"limit", CLI_INT, &a->limit, "S", "seconds until a launch counts as hung (default 2)"},
-      {"worker", CLI_TEXT, &o->worker, "PATH", "the program that launches (default: this one)"},
-      {"agree", CLI_INT, &a->agree, "N", "N kernels drawn at random: do check and sim agree?"},
+       "only launch OPERATOR:SITE,… of --form on the device"},
+      {"limit", CLI_INT, &a->limit, "S", "seconds after which a launch counts as hung (2)"},
+      {"worker", CLI_TEXT, &o->worker, "PATH", "the program that launches (this one)"},
+      {"agree", CLI_INT, &a->agree, "N", "compare Check and Sim on N random kernels"},
       {"mutants", CLI_INT, &a->mutants, "N",
-       "with --agree: N mutants of each kernel (default: of six kernels in ten one, no more)"},
-      {"seed", CLI_INT, &a->seed, "S", "of the first of them, and of --sample (default 1)"},
+       "with --agree: N mutants of each kernel (default: one of six kernels in ten)"},
+      {"seed", CLI_INT, &a->seed, "S", "seed of the first kernel, and of --sample (1)"},
       {"threads", CLI_INT, &a->threads, "N",
-       "how many mutants are verified at once (default: the machine's)"},
+       "number of mutants verified in parallel (default: number of processors)"},
       {"blind", CLI_TEXT, &o->blind, "DETECTOR",
-       "check or sim: says yes to all, to test the count"},
-      {"verbose", CLI_FLAG, &o->verbose, NULL, "a line for every mutant, not only the missed"},
+       "check or sim: it accepts everything, to test the count"},
+      {"verbose", CLI_FLAG, &o->verbose, NULL,
+       "print a line for every mutant, not only for missed ones"},
       {0}};
   const cli_command command = {
       "heddle-mutate [FILE…] [--all]", about, examples, options, 0, CLI_MAX_ARGS};

@@ -9,30 +9,35 @@
 
 static int parse_options(int argc, char **argv, opt_options *o, const char **file) {
   const cli_option options[] = {
-      {"verify", CLI_FLAG, &o->verify_only, NULL, "verify and print nothing"},
+      {"verify", CLI_FLAG, &o->verify_only, NULL, "only verify; print nothing"},
       {"no-verify", CLI_FLAG, &o->no_verify, NULL, "do not verify the input"},
-      {"pass", CLI_MORE, &o->passes, "NAME", "run a pass; repeatable, in the order given"},
-      {"passes", CLI_TEXT, &o->pass_list, "A,B", "run these passes; `all`: the whole pipeline"},
-      {"stop-after", CLI_TEXT, &o->stop_after, "NAME", "stop behind that pass; alone: run to it"},
-      {"print-after", CLI_MORE, &o->print_after, "NAME", "print the module behind that pass"},
-      {"print-after-all", CLI_FLAG, &o->print_after_all, NULL, "print it behind every pass"},
-      {"diff", CLI_TEXT, &o->diff, "FILE", "a page: what each pass changes, side by side"},
-      {"verify-each", CLI_FLAG, &o->verify_each, NULL, "verify behind every pass"},
-      {"time-passes", CLI_FLAG, &o->time_passes, NULL, "milliseconds a pass, on standard error"},
-      {"list-passes", CLI_FLAG, &o->list_passes, NULL, "the pipeline, in order"},
-      {"check", CLI_FLAG, &o->check, NULL, "prove the sync of a role-level module"},
-      {"target", CLI_TEXT, &o->target, "T", "instead of the kernels' own target"},
-      {"schedule", CLI_TEXT, &o->schedule, "S", "over the default: \"tile=128x256x64 stages=4\""},
+      {"pass", CLI_MORE, &o->passes, "NAME", "run a pass; may be repeated, in the given order"},
+      {"passes", CLI_TEXT, &o->pass_list, "A,B", "run these passes; `all` runs the whole pipeline"},
+      {"stop-after", CLI_TEXT, &o->stop_after, "NAME",
+       "run the pipeline up to and including this pass"},
+      {"print-after", CLI_MORE, &o->print_after, "NAME", "print the module after this pass"},
+      {"print-after-all", CLI_FLAG, &o->print_after_all, NULL, "print the module after every pass"},
+      {"diff", CLI_TEXT, &o->diff, "FILE",
+       "write an HTML page with the changes of each pass, side by side"},
+      {"verify-each", CLI_FLAG, &o->verify_each, NULL, "verify after every pass"},
+      {"time-passes", CLI_FLAG, &o->time_passes, NULL,
+       "print the milliseconds of each pass on standard error"},
+      {"list-passes", CLI_FLAG, &o->list_passes, NULL, "list the passes of the pipeline, in order"},
+      {"check", CLI_FLAG, &o->check, NULL, "check the synchronisation of a role-level module"},
+      {"target", CLI_TEXT, &o->target, "T", "replaces the target of the kernels"},
+      {"schedule", CLI_TEXT, &o->schedule, "S",
+       "overrides the default schedule: \"tile=128x256x64 stages=4\""},
       {"print-schedule-md", CLI_FLAG, &o->print_schedule_md, NULL,
-       "the table of a schedule's keys as Markdown"},
-      {"print-ops-md", CLI_FLAG, &o->print_ops_md, NULL, "the table of ops as Markdown"},
-      {"intro", CLI_TEXT, &o->intro, "FILE", "what stands before it"},
-      {"o", CLI_TEXT, &o->out, "FILE", "write there, not to standard output"},
+       "print the table of schedule keys as Markdown"},
+      {"print-ops-md", CLI_FLAG, &o->print_ops_md, NULL, "print the table of ops as Markdown"},
+      {"intro", CLI_TEXT, &o->intro, "FILE", "with --print-ops-md: the text before the table"},
+      {"o", CLI_TEXT, &o->out, "FILE", "the file to write (default: standard output)"},
       {0}};
   const cli_command command = {
       .usage = "heddle-opt [FILE] [--passes A,B] [-o OUT]",
-      .about = "Reads a module (FILE, or standard input), verifies it, runs passes, prints it.\n"
-               "With --print-after and --diff the last module is printed only where -o says.",
+      .about =
+      "Reads a module (from FILE or standard input), verifies it, runs passes, and prints it.\n"
+      "With --print-after and --diff the final module is printed only to -o.",
       .examples = "heddle-opt examples/linear_bf16.heddle --passes all\n"
                   "heddle-opt examples/linear_bf16.heddle --stop-after tile\n"
                   "heddle-opt examples/decode.heddle --passes all --print-after insert_barriers\n"
@@ -77,7 +82,7 @@ static void print_values(const hd_schedule_key *key, hd_strbuf *out) {
 
 static heddle_status print_keys(heddle_context *ctx, const opt_options *o) {
   hd_strbuf text = {0};
-  hd_strbuf_add(&text, "| key | values | says |\n| --- | --- | --- |\n");
+  hd_strbuf_add(&text, "| key | values | meaning |\n| --- | --- | --- |\n");
   for (hd_key key = 0; key < HD_N_KEYS; key++) {
     hd_strbuf_printf(&text, "| `%s` | ", hd_schedule_keys[key].name);
     print_values(&hd_schedule_keys[key], &text);

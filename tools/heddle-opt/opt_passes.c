@@ -39,7 +39,8 @@ static heddle_status find_pass(heddle_context *ctx, const char *name, const hd_p
 
 static heddle_status add_pass(heddle_context *ctx, plan *p, const char *name) {
   if (p->n == MAX_RUN)
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "opt.pass", "got more passes; legal: up to %d",
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "opt.pass",
+                    "got too many passes; legal: up to %d",
                     MAX_RUN);
   HD_TRY(find_pass(ctx, name, &p->pass[p->n]));
   p->n++;
@@ -75,7 +76,7 @@ static heddle_status check_runs(heddle_context *ctx, const plan *p, const char *
     if (p->pass[i] == pass)
       return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "opt.idle",
-                  "got --%s %s, and that pass does not run; legal: with --passes all", option,
+                  "got --%s %s, but this pass does not run; legal: with --passes all", option,
                   name);
 }
 
@@ -84,7 +85,7 @@ static heddle_status check_plan(heddle_context *ctx, const opt_options *o, const
     HD_TRY(check_runs(ctx, p, "print-after", o->print_after.text[i]));
   if (!p->n && (o->target || o->schedule || o->print_after_all || o->diff))
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "opt.idle",
-                    "got --%s, and no pass runs; legal: with --passes all",
+                    "got --%s, but no pass runs; legal: with --passes all",
                     o->target            ? "target"
                     : o->schedule        ? "schedule"
                     : o->print_after_all ? "print-after-all"

@@ -167,7 +167,8 @@ static void add_same(hd_strbuf *out, const line *old, const line *new, int32_t n
     bool folds = n > FEW;
     if (folds && i == AROUND)
       hd_strbuf_printf(
-          out, "</table>\n<details><summary>%d lines stay</summary><table class=\"diff\">\n",
+          out, "</table>\n"
+               "<details><summary>%d unchanged lines</summary><table class=\"diff\">\n",
           n - 2 * AROUND);
     if (folds && i == n - AROUND)
       hd_strbuf_add(out, "</table></details>\n<table class=\"diff\">\n");
@@ -237,12 +238,13 @@ void pass_diff_add(pass_diff *d, const hd_pass *pass, const hd_module *module) {
 heddle_status pass_diff_write(heddle_context *ctx, const pass_diff *d, const char *path) {
   hd_strbuf out = {0};
   hd_html_begin_alone(&out, "What each pass changes");
-  hd_strbuf_add(&out, "<table><thead><tr><th>pass</th><th class=\"r\">lines gone</th>"
-                      "<th class=\"r\">new</th><th class=\"r\">stay</th><th>what it leaves</th>"
-                      "</tr></thead><tbody>\n");
+  hd_strbuf_add(&out, "<table><thead><tr><th>pass</th><th class=\"r\">lines removed</th><th "
+                      "class=\"r\">added</th><th "
+                      "class=\"r\">unchanged</th><th>result</th></tr></thead><tbody>\n");
   hd_strbuf_add(&out, hd_strbuf_text(&d->contents));
-  hd_strbuf_add(&out, "</tbody></table>\n<p>Left ahead of the pass, right behind it. Indentation "
-                      "and numbers of values (<code>%12</code>) are not compared. Ops:");
+  hd_strbuf_add(&out, "</tbody></table>\n"
+                      "<p>Left: before the pass. Right: after it. Indentation and numbers of "
+                      "values (<code>%12</code>) are not compared. Ops:");
   for (size_t i = 0; i < HD_COUNT(classes); i++)
     hd_strbuf_printf(&out, " <b class=\"%s\">%s</b>%s", classes[i].class, classes[i].about,
                      i + 1 < HD_COUNT(classes) ? "," : "; docs/ir.md describes each.</p>\n");

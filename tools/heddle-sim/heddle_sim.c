@@ -82,7 +82,7 @@ static void print_waits(const job *j) {
     n += j->waited[i] != 0;
     no += j->waited[i] == 2;
     if (j->waited[i] == 1)
-      printf("%s:%u:1: note: this try_wait has never answered no\n", j->ptx_path, i);
+      printf("%s:%u:1: note: this try_wait never returned false\n", j->ptx_path, i);
   }
   printf("try_waits=%u answered_no=%u\n", n, no);
 }
@@ -200,7 +200,7 @@ static heddle_status run_modes(job *j) {
   heddle_status worst = HEDDLE_OK;
   if (j->o->timeline && strcmp(j->o->mode, "all") == 0)
     return hd_error(j->ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.timeline",
-                    "got --timeline of all modes; legal: --mode late, early or random; nearest: "
+                    "got --timeline with all modes; legal: --mode late, early or random; nearest: "
                     "--mode late");
   if (strcmp(j->o->mode, "all") != 0) {
     if (hd_sim_mode_parse(j->o->mode, &mode) != HEDDLE_OK)
@@ -260,29 +260,36 @@ static int simulate(int argc, char **argv) {
   int n_args;
   const cli_option list[] = {
       {"arg", CLI_MORE, &o.args, "NAME=VALUE", "a size, stride or scalar: m=256"},
-      {"data", CLI_MORE, &o.files, "NAME=FILE", "all bytes of an operand: a=packed.bin"},
-      {"mode", CLI_TEXT, &o.mode, "MODE", "late, early, random or all (default)"},
-      {"seed", CLI_INT, &o.seed, "N", "of the schedule and of operands without a file"},
-      {"grid-y", CLI_INT, &o.grid_y, "N", "the manifest's CTAs N times: a grid of two dimensions"},
-      {"grid-z", CLI_INT, &o.grid_z, "N", "and of three"},
-      {"resident", CLI_INT, &o.resident, "N", "CTAs in flight at once (default 4)"},
+      {"data", CLI_MORE, &o.files, "NAME=FILE", "the bytes of an operand: a=packed.bin"},
+      {"mode", CLI_TEXT, &o.mode, "MODE",
+       "when asynchronous work completes: late, early, random or all (default)"},
+      {"seed", CLI_INT, &o.seed, "N", "seed of the scheduler, and of operands without a file"},
+      {"grid-y", CLI_INT, &o.grid_y, "N", "size of the grid in y (1)"},
+      {"grid-z", CLI_INT, &o.grid_z, "N", "size of the grid in z (1)"},
+      {"resident", CLI_INT, &o.resident, "N", "CTAs that run at the same time (4)"},
       {"steps", CLI_INT, &o.max_steps, "N", "limit of warp instructions (20 million)"},
-      {"off", CLI_TEXT, &o.off, "PART", "leave out proxies, races, poison or undefined"},
-      {"strict", CLI_FLAG, &o.strict, NULL, "without the measured assumption of rule R3"},
-      {"isa", CLI_FLAG, &o.isa, NULL, "by the ISA alone: without rules of Heddle's own"},
-      {"changed", CLI_FLAG, &o.changed, NULL, "the PTX may differ from the manifest's (edited)"},
-      {"time", CLI_FLAG, &o.time, NULL, "print what the simulation took of one core"},
+      {"off", CLI_TEXT, &o.off, "PART", "disable a check: proxies, races, poison or undefined"},
+      {"strict", CLI_FLAG, &o.strict, NULL,
+       "reject what rests on the measured assumption of rule R3"},
+      {"isa", CLI_FLAG, &o.isa, NULL, "check only the rules of the ISA, not Heddle's own rules"},
+      {"changed", CLI_FLAG, &o.changed, NULL,
+       "accept PTX that was edited after the manifest was written"},
+      {"time", CLI_FLAG, &o.time, NULL, "print the processor time of the simulation"},
       {"trace", CLI_FLAG, &o.trace, NULL, "print every warp instruction"},
-      {"timeline", CLI_TEXT, &o.timeline, "FILE", "write the first launch for ui.perfetto.dev"},
-      {"o", CLI_TEXT, &o.output, "FILE", "write D, raw"},
+      {"timeline", CLI_TEXT, &o.timeline, "FILE",
+       "write a timeline of the first launch for ui.perfetto.dev"},
+      {"o", CLI_TEXT, &o.output, "FILE", "write D as raw bytes"},
       {0}};
   const cli_command command = {
       .usage = "heddle-sim FILE.ptx FILE.json [--arg NAME=VALUE] [--data NAME=FILE]",
       .about =
-          "Executes a kernel's PTX with its manifest. Asynchronous work completes as late, as\n"
-          "early or as randomly as the sync rules allow; a race, a missing fence, an access out\n"
-          "of bounds or a deadlock is a finding (exit code 1) with its PTX line. D is compared\n"
-          "with the reference, in double precision.",
+          "Executes the PTX of a kernel with its manifest. Asynchronous work completes as late, "
+          "as\n"
+          "early or as randomly as the PTX memory model allows. A race, a missing fence, an access "
+          "out\n"
+          "of bounds or a deadlock is a finding, with its PTX line (exit code 1). D is compared "
+          "with a\n"
+          "reference in double precision.",
       .examples = "heddle gen examples/dynamic_tokens.heddle -o out\n"
                   "heddle-sim out/dynamic_tokens.ptx out/dynamic_tokens.json --arg n=40\n"
                   "heddle-sim out/k.ptx out/k.json --arg m=200 --mode late --seed 7\n"

@@ -49,13 +49,13 @@ static int check_epilogue(const bench_args *a) {
   bool plain = hd_product_is_plain(&p) && !p.g;
   if (!plain && (a->random || a->csv || a->sample || (a->grid && !a->beside && !a->dynamic)))
     return cli_usage_error("bench.epilogue",
-                           "got an epilogue, or a batch, with --random, --sample, -o or a grid; "
+                           "got an epilogue or a batch with --random, --sample, -o or a grid; "
                            "legal: one case, or --grid --beside");
   if (a->beside && (plain || a->dynamic || a->sweep || a->csv))
     return cli_usage_error("bench.beside",
                            "got --beside %s; legal: with --act, --bias, -c, --scale-a, --scale-b, "
                            "--blocks or -g",
-                           plain ? "the product itself" : "with --dynamic, --sweep or -o");
+                           plain ? "the plain product" : "with --dynamic, --sweep or -o");
   return CLI_GO;
 }
 
@@ -169,8 +169,8 @@ int bench_check_args(const bench_args *a, hd_bench_options *options, bench_forma
     return cli_usage_error("bench.format", "got \"%s\"; legal: table, csv, json", a->format);
   if (a->dynamic && (a->sweep || a->sample || a->schedules.n || a->csv || a->resume ||
                      *format != BENCH_TABLE))
-    return cli_usage_error("bench.dynamic", "got --dynamic with schedules, a file or a format of "
-                                            "their own; legal: a grid or sizes, and an order");
+    return cli_usage_error("bench.dynamic", "got --dynamic with --schedule, --sweep, -o or "
+                                            "--format; legal: a grid or sizes, and --order");
   if (a->predict && !a->dynamic)
     return cli_usage_error("bench.dynamic", "got --predict without --dynamic; legal: both");
   code = check_groups(a);

@@ -98,6 +98,7 @@ heddle_status bench_beside_case(heddle_context *ctx, const hd_device *device,
 
 void bench_beside_tail(const bench_beside *sum) {
   if (sum->n)
-    printf("\nbeside the plain product: %d cases, geometric mean %.4f, worst %.3f\n", sum->n,
+    printf("\n"
+           "ratio to the plain product: %d cases, geometric mean %.4f, worst %.3f\n", sum->n,
            exp(sum->log_sum / sum->n), sum->worst);
 }

@@ -91,7 +91,7 @@ void bench_dynamic_add(bench_dynamic *sum, const hd_bench_problem *p,
 
 void bench_dynamic_predict_head(void) {
   printf("%-5s %6s %6s %6s %-5s %7s  %s\n", "type", "M", "K", "N", "D", "ratio",
-         "what the dynamic kernel has instead");
+         "schedule of the dynamic kernel, if it differs");
 }
 
 /* The keys in which two schedules differ: "tile=128x64x64 (fixed 128x128x64)". */
@@ -171,7 +171,8 @@ void bench_dynamic_tail(const bench_dynamic *sum) {
   if (sum->n == 0)
     return;
   if (sum->n_same)
-    printf("\n%d of %d cases run the schedule of the fixed kernel", sum->n_same, sum->n);
+    printf("\n"
+           "%d of %d cases have the schedule of the fixed kernel", sum->n_same, sum->n);
   printf("\ndynamic: %d cases, geometric mean %.4f, worst %.3f at %s %lld x %lld, N = %lld\n",
          sum->n, exp(sum->log_sum / sum->n), sum->worst, heddle_elem_get(p->elem)->name,
          (long long)p->m, (long long)p->k, (long long)p->n);

@@ -23,10 +23,10 @@ static heddle_status read_before(heddle_context *ctx, bench_log *log) {
     hd_strbuf_addn(&log->text, text + n_head, whole - n_head);
   if (same && whole < n_bytes)
     hd_warning(ctx, (hd_loc){.file = log->path}, "bench.torn",
-               "its last line has no end and is dropped: %zu bytes", n_bytes - whole);
+               "the last line is incomplete and is removed: %zu bytes", n_bytes - whole);
   if (!same)
     hd_error(ctx, HEDDLE_INVALID, (hd_loc){log->path, 1, 1}, "bench.resume",
-             "its columns are not %.*s; legal: a file that -o wrote", (int)n_head - 1,
+             "the columns are not %.*s; legal: a file that -o wrote", (int)n_head - 1,
              bench_csv_head);
   hd_free(text);
   return same ? HEDDLE_OK : HEDDLE_INVALID;

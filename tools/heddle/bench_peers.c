@@ -116,10 +116,11 @@ static void tell_missing(heddle_context *ctx, const char *const *soname, const p
   hd_strbuf s = {0};
   for (int i = 0; soname[i]; i++)
     hd_strbuf_printf(&s, "%s%s", i ? ", " : "", soname[i]);
-  hd_strbuf_add(&s, " where the loader looks (LD_LIBRARY_PATH)");
+  hd_strbuf_add(&s, " on the dynamic linker's path (LD_LIBRARY_PATH)");
   for (int i = 0; i < at->n; i++)
     hd_strbuf_printf(&s, ", in %s", at->list[i]);
-  hd_note(ctx, HD_NOWHERE, "bench.peer", "without %s: %slooked for %s; --%s PATH names it",
+  hd_note(ctx, HD_NOWHERE, "bench.peer",
+          "without %s: %slooked for %s; give its path with --%s PATH",
           o->name, hd_strbuf_text(&o->said), hd_strbuf_text(&s), o->name);
   hd_strbuf_free(&s);
 }

@@ -184,7 +184,8 @@ static int unknown_option(const cli_command *command, const char *given, const c
   bool near = nearest[1] ? cli_is_near(word, nearest) : nearest[0] == word[0];
   return near ? cli_usage_error("cli.option", "unknown option '%s'; nearest: %s%s", given,
                                 nearest[1] ? "--" : "-", nearest)
-              : cli_usage_error("cli.option", "unknown option '%s'; legal: those of --help", given);
+              : cli_usage_error("cli.option", "unknown option '%s'; legal: the options of --help",
+                                given);
 }
 
 static int set_elem(const cli_option *option, const char *text) {

@@ -25,49 +25,51 @@
 #include "promise.h"
 
 static const char about[] =
-    "Times D[M,N] = A[M,K] (2:4 sparse) x B[K,N], B stored N x K, D in the faster order,\n"
+    "Times D[M,N] = A[M,K] (2:4 sparse) x B[K,N], with B stored N x K and D in the faster order,\n"
     "against cuBLASLt (dense, best of its heuristics) and cuSPARSELt (every algorithm id, and\n"
-    "its default), both opened at run time: from where the loader looks (LD_LIBRARY_PATH), CUDA\n"
-    "(CUDA_HOME, /usr/local/cuda) or Python's wheels (VIRTUAL_ENV, python3 on PATH). The peer\n"
-    "`stream` only reads: packed A and B, or as many bytes of D, too: the ceilings of small N.\n"
+    "its default). Both libraries are opened at run time: from the dynamic linker's path\n"
+    "(LD_LIBRARY_PATH), CUDA (CUDA_HOME, /usr/local/cuda) or Python's wheels (VIRTUAL_ENV,\n"
+    "python3 on PATH). The peer `stream` only reads packed A and B, or also as many bytes as D\n"
+    "has: these are the ceilings for small N.\n"
     "\n"
-    "Launches are graph-captured behind a spin kernel, operands rotate over 256 MB,\n"
-    "contenders are interleaved; medians of rounds, random values. D is checked before and after:\n"
-    "all of it, against cuBLASLt's product in f32, or else sampled rows (`checked` says\n"
-    "which). From N = 1024 on burst (4 ms after 200 ms idle) and sustained rates follow,\n"
-    "each alone, with power and clock; --sustained says for how long.\n"
+    "Launches are captured in a graph behind a spin kernel. Operands are random and rotate over\n"
+    "256 MB. Contenders run interleaved, and times are medians of rounds. D is checked before\n"
+    "and after: all of it against cuBLASLt's product in f32, or else sampled rows (column\n"
+    "`checked`). For N >= 1024, burst (4 ms after 200 ms idle) and sustained rates follow\n"
+    "(--sustained sets the time). Each contender then runs alone, with power and clock.\n"
     "\n"
-    "One case is a row a contender. A --grid file, whose lines are TYPE M K N [DTYPE] (# starts\n"
-    "a comment), is a line a case and then each band of N against its goal, as `heddle report`\n"
-    "prints them; -o keeps every row besides: written after each case, gone on with by --resume.\n"
+    "For one case the output has one row for each contender. Lines of a --grid file are TYPE M\n"
+    "K N [DTYPE]; # starts a comment. For a grid the output has one line for each case, then\n"
+    "each range of N against its goal, as `heddle report` prints them. -o also writes every row\n"
+    "to a file, after each case; --resume continues such a file.\n"
     "\n"
-    "Every --schedule is a contender; --sweep takes every legal schedule that has the keys\n"
-    "(\"\": all), looks at each for 1 ms, and interleaves the best; a quick look has\n"
-    "rounds 1.\n"
+    "Every --schedule is a contender. --sweep takes every legal schedule with the given keys\n"
+    "(\"\": all), measures each for 1 ms (rounds 1), and interleaves the best.\n"
     "\n"
-    "With --dynamic, one kernel whose N is known at launch, in its buckets, is interleaved with\n"
-    "the kernel of that N alone: for each type, M and K at 16 sizes of N, unless -n says one.\n"
-    "Below the cases stand the geometric mean and the worst of fixed time over dynamic time. Half\n"
-    "of the rounds do where all lie within 0.5 %; with --cache the kernels of the cases ahead are\n"
-    "compiled meanwhile.\n"
+    "--dynamic interleaves one kernel whose N is known only at launch with the kernel for a\n"
+    "fixed N: for each type, M and K at 16 sizes of N, unless -n gives one. It prints the\n"
+    "geometric mean and the worst ratio of fixed time over dynamic time. Half of the rounds\n"
+    "suffice if all are within 0.5 %. With --cache the kernels of later cases are compiled\n"
+    "meanwhile.\n"
     "\n"
-    "With --predecessor a small kernel that writes B runs ahead of each launch, in its graph. It\n"
-    "lets the product start at once (early), when B is written (late), or by its end (never); the\n"
-    "times are of both kernels. The table has the ratio of the plain product's time to that under\n"
-    "weights_ready; the peers are left out.\n"
+    "--predecessor runs a small kernel that writes B before each launch, in the same graph. It\n"
+    "lets the product start at once (early), when B is written (late), or at its end (never).\n"
+    "Times include both kernels. The table has the ratio of the plain product's time to the\n"
+    "time with weights_ready. Peers are not measured.\n"
     "\n"
-    "An epilogue (--act, --bias, -c, --scale-a, --scale-b, --reduce), f32 block scales (--blocks)\n"
-    "and a batch (-g) stay as they are; the peers know no epilogue, cuBLASLt alone the block\n"
-    "scales, and all take a batch. With --beside stands Heddle's own product without them (with\n"
-    "--reduce: without that alone), of a batch one of as many rows, and the ratio of the times.\n"
+    "Epilogues (--act, --bias, -c, --scale-a, --scale-b, --reduce), f32 block scales (--blocks)\n"
+    "and batches (-g) are measured. Peers run without the epilogue, but with the batch; only\n"
+    "cuBLASLt uses the block scales. --beside adds Heddle's product without all of these (with\n"
+    "--reduce: without only the statistic; for a batch: one product with as many rows), and the\n"
+    "ratio of the times.\n"
     "\n"
-    "With --groups an expert of M x K each, N tokens in all: the groups of each number and\n"
-    "--routing, the same by index (B gathered, D scattered), one expert with all tokens, and a\n"
-    "read of the bytes that the groups touch. Every --schedule (--index-schedule,\n"
-    "--plain-schedule) is a contender; the fastest of each kind makes the ratios.\n"
+    "--groups measures experts of M x K with N tokens in total: the groups, for each number\n"
+    "and --routing; the same by index (B gathered, D scattered); one expert with all tokens;\n"
+    "and a read of the bytes that the groups use. Every --schedule (--index-schedule,\n"
+    "--plain-schedule) is a contender; the ratios use the fastest of each kind.\n"
     "\n"
-    "x dense, x peer: the time of cuBLASLt, of the faster peer, over this one. A row's\n"
-    "command in CSV and JSON measures it again.";
+    "x dense, x peer: the time of cuBLASLt, and of the faster peer, over this time. The column\n"
+    "command of CSV and JSON measures the row again.";
 
 static const char examples[] =
     "heddle bench --type bf16 -m 8192 -n 8192 -k 8192\n"
@@ -235,7 +237,7 @@ static heddle_status run_case(heddle_context *ctx, bench_tool *t, int32_t index)
   bool has = bench_log_has(&t->log, p);
   HD_TRY(bench_log_find(ctx, &t->log, p, &cell));
   if (has && !t->printer.summary)
-    hd_note(ctx, HD_NOWHERE, "bench.resume", "%s has the case already", t->log.path);
+    hd_note(ctx, HD_NOWHERE, "bench.resume", "%s already has this case", t->log.path);
   heddle_status status = has ? HEDDLE_OK : measure_case(ctx, t, index);
   clear_progress();
   HD_TRY(status);
@@ -474,64 +476,70 @@ int cmd_bench(int argc, char **argv) {
        "element type of D (bf16; f16 for f16, f32 for tf32)"},
       {"m", CLI_INT, &a.problem.m, "M", "rows of A (4096)"},
       {"n", CLI_INT, &a.problem.n, "N", "columns of B (512)"},
-      {"k", CLI_INT, &a.problem.k, "K", "inner size (4096)"},
-      {"g", CLI_INT, &a.problem.g, "G", "a batch of so many products"},
+      {"k", CLI_INT, &a.problem.k, "K", "columns of A (4096)"},
+      {"g", CLI_INT, &a.problem.g, "G", "a batch of G products"},
       {"act", CLI_TEXT, &a.act, "F", hd_act_about},
-      {"bias", CLI_TEXT, &a.bias, "D", "an f32 bias a row (m) or a column (n) of D"},
-      {"c", CLI_FLAG, &a.problem.epilogue.c, NULL, "C, of D's type and order, is added"},
-      {"scale-a", CLI_TEXT, &a.scale_a, "S", "f32 scales of A: one, or vector (a row)"},
-      {"scale-b", CLI_TEXT, &a.scale_b, "S", "f32 scales of B: one, or vector (a column)"},
+      {"bias", CLI_TEXT, &a.bias, "D", "add an f32 bias for each row (m) or column (n) of D"},
+      {"c", CLI_FLAG, &a.problem.epilogue.c, NULL, "add C, of D's type and order"},
+      {"scale-a", CLI_TEXT, &a.scale_a, "S", "f32 scales of A: one, or vector (one for each row)"},
+      {"scale-b", CLI_TEXT, &a.scale_b, "S",
+       "f32 scales of B: one, or vector (one for each column)"},
       {"reduce", CLI_TEXT, &a.reduce, "S",
-       "of each 128 rows of a column of D: absmax, sumsq; scale: D is divided by it"},
+       "statistic of each 128 rows of a column of D: absmax, sumsq; scale divides D by it"},
       {"blocks", CLI_TEXT, &a.blocks, "S",
-       "f32 scales of 128 of k, of B a column's, of A: 128x128 or 1x128"},
+       "f32 scales for 128 of k of each column of B, and for 128x128 or 1x128 of A"},
       {"beside", CLI_FLAG, &a.beside, NULL,
-       "Heddle's own product without the epilogue (of a batch: of as many rows) as well"},
-      {"groups", CLI_TEXT, &a.groups, "G,G", "so many experts, N tokens in all"},
+       "also measure Heddle's product without epilogue and batch"},
+      {"groups", CLI_TEXT, &a.groups, "G,G", "numbers of experts, with N tokens in total"},
       {"routing", CLI_TEXT, &a.routing, "R,R", BENCH_ROUTING_ABOUT},
-      {"index-schedule", CLI_MORE, &a.index_schedules, "S", "of groups by index"},
-      {"plain-schedule", CLI_MORE, &a.plain_schedules, "S", "of the plain product beside groups"},
-      {"grid", CLI_TEXT, &a.grid, "FILE", "cases from a file instead"},
-      {"random", CLI_INT, &a.random, "N", "N problems drawn by --seed instead"},
-      {"slice", CLI_TEXT, &a.slice, "I/N", "of the cases the I-th of every N: a process a GPU"},
-      {"seconds", CLI_INT, &a.seconds, "S", "begin no case later than that"},
-      {"only", CLI_TEXT, &a.only, "TYPE", "of the grid the cases of one type"},
+      {"index-schedule", CLI_MORE, &a.index_schedules, "S", "schedules of groups by index"},
+      {"plain-schedule", CLI_MORE, &a.plain_schedules, "S", "schedules of the plain product"},
+      {"grid", CLI_TEXT, &a.grid, "FILE", "read the cases from a file"},
+      {"random", CLI_INT, &a.random, "N", "N random problems, by --seed"},
+      {"slice", CLI_TEXT, &a.slice, "I/N", "every N-th case, from the I-th: one process per GPU"},
+      {"seconds", CLI_INT, &a.seconds, "S", "begin no case after S seconds"},
+      {"only", CLI_TEXT, &a.only, "TYPE", "only the cases of one type"},
       {"peers", CLI_TEXT, &a.peers, "LIST",
-       "all (what is found of them): cublas, cusparselt, stream; none"},
-      {"schedule", CLI_MORE, &a.schedules, "S", "over the default; each is a contender"},
-      {"sweep", CLI_TEXT, &a.sweep, "KEYS", "every legal schedule with these keys; \"\": all"},
+       "cublas, cusparselt, stream; all (those that are found) or none"},
+      {"schedule", CLI_MORE, &a.schedules, "S",
+       "overrides the default schedule; each one is a contender"},
+      {"sweep", CLI_TEXT, &a.sweep, "KEYS",
+       "measure every legal schedule with these keys; \"\": all"},
       {"sample", CLI_INT, &a.sample, "N",
-       "N legal schedules drawn for each case, briefly: data for `tune calibrate`"},
+       "measure N random legal schedules for each case: data for `tune calibrate`"},
       {"db", CLI_TEXT, &a.db, "FILE",
-       "tuned choices: of `heddle tune`, or its export (the shipped)"},
+       "tuned choices: records of `heddle tune` or an export (the shipped ones)"},
       SERVICE_LOOKUP_OPTIONS(a.service),
-      {"no-tuned", CLI_FLAG, &a.no_tuned, NULL, "the model's default, whatever was tuned"},
-      {"model", CLI_TEXT, &a.model, "DEVICE", "the model of this device (the one at hand)"},
+      {"no-tuned", CLI_FLAG, &a.no_tuned, NULL, "use the model's default; ignore tuned choices"},
+      {"model", CLI_TEXT, &a.model, "DEVICE", "use the model of this device (the one in use)"},
       {"dynamic", CLI_FLAG, &a.dynamic, NULL,
-       "one kernel for every N, against those of one N each"},
+       "compare one kernel for every N with kernels for one N"},
       {"predict", CLI_FLAG, &a.predict, NULL,
-       "of --dynamic what each would run, and the model's ratio; needs no device"},
-      {"finalists", CLI_INT, &a.finalists, "N", "of a sweep, in the interleaved rounds (8)"},
+       "with --dynamic: only print the schedules and the predicted ratio; needs no device"},
+      {"finalists", CLI_INT, &a.finalists, "N",
+       "contenders of a sweep in the interleaved rounds (8)"},
       {"order", CLI_TEXT, &a.order, "O",
-       "of D: both (the faster counts), row, col, each (both are shown)"},
+       "order of D: both (the faster one), row, col, each (shows both)"},
       {"weights-ready", CLI_TEXT, &a.promise, "W",
-       "Heddle's " PROMISE_ABOUT " (no; of a grid both)"},
+       "measure " PROMISE_ABOUT " (no; for a grid both)"},
       {"predecessor", CLI_TEXT, &a.predecessor, "LIST",
-       "each launch behind a kernel that writes B: early, late, never, all (none)"},
-      {"alone", CLI_FLAG, &a.alone, NULL, "burst and sustained rates from N = 1024 on (so it is)"},
-      {"sustained", CLI_INT, &a.sustained, "MS", "of each sustained rate, milliseconds (1000)"},
-      {"no-alone", CLI_FLAG, &a.no_alone, NULL, "interleaved times alone"},
+       "run a kernel that writes B before each launch: early, late, never, all (none)"},
+      {"alone", CLI_FLAG, &a.alone, NULL,
+       "measure burst and sustained rates for N >= 1024 (the default)"},
+      {"sustained", CLI_INT, &a.sustained, "MS", "milliseconds of each sustained rate (1000)"},
+      {"no-alone", CLI_FLAG, &a.no_alone, NULL, "only interleaved times"},
       {"cutlass", CLI_TEXT, &a.cutlass, "CSV",
-       "of a grid: CUTLASS' times, as report takes them (cutlass.csv beside it); none"},
+       "for a grid: CUTLASS' times, as for report (cutlass.csv in its folder), or none"},
       {"format", CLI_TEXT, &a.format, "F", "table, csv or json"},
-      {"o", CLI_TEXT, &a.csv, "FILE", "every row as CSV too, whole cases"},
+      {"o", CLI_TEXT, &a.csv, "FILE", "also write every row as CSV, after each case"},
       {"resume", CLI_FLAG, &a.resume, NULL,
-       "what -o's file has is not measured again (the same device and options)"},
-      {"list", CLI_FLAG, &a.list, NULL, "print the commands of the cases; needs no device"},
-      {"target", CLI_TEXT, &a.target, "T", "compile for it (the device's; of --list sm_90a)"},
-      {"jobs", CLI_INT, &a.jobs, "N", "compiles at once (as many as there are cores)"},
+       "skip the cases that -o's file has (for the same device and options)"},
+      {"list", CLI_FLAG, &a.list, NULL, "only print the commands of the cases; needs no device"},
+      {"target", CLI_TEXT, &a.target, "T", "the target (default: the device's; for --list sm_90a)"},
+      {"jobs", CLI_INT, &a.jobs, "N",
+       "number of compilations in parallel (default: number of cores)"},
       {"device", CLI_INT, &a.device, "I", "device number (0)"},
-      {"seed", CLI_INT, &a.seed, "S", "of the operands (1)"},
+      {"seed", CLI_INT, &a.seed, "S", "seed of the operands (1)"},
       {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "ptxas (found on PATH); none: the driver compiles"},
       {"cache", CLI_TEXT, &a.cache, "DIR", "folder of compiled kernels"},
       {"cublas", CLI_TEXT, &a.cublas, "PATH", "libcublasLt"},

@@ -47,13 +47,13 @@ int cmd_check(int argc, char **argv) {
   bool json = false;
   const cli_option options[] = {{"type", CLI_ELEM, &job.type, "T", SPARSE_TYPE_ABOUT},
                                 {"json", CLI_FLAG, &json, NULL,
-                                 "one JSON object, where it is sound"},
+                                 "print one JSON object if it is valid"},
                                 {0}};
   const cli_command command = {
       .usage = "check IN [--type T] [--json]",
-      .about = "Says whether a dense .npy matrix is 2:4 sparse, or whether a canonical or packed\n"
-               "file is whole: header, sizes, checksum, every code, the padding. Exit code 2 and\n"
-               "a diagnostic when it is not.",
+      .about = "Checks that a dense .npy matrix is 2:4 sparse, or that a canonical or packed file\n"
+               "is valid: header, sizes, checksum, every code, padding. Otherwise it prints a\n"
+               "diagnostic, and the exit code is 2.",
       .examples = "heddle check w.packed\nheddle check w24.npy --type bf16\n"
                   "heddle check w.packed --json\n",
       .options = options,

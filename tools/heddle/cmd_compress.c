@@ -23,9 +23,10 @@ static heddle_status compress(sparse_job *job) {
 int cmd_compress(int argc, char **argv) {
   const sparse_command command = {
       .usage = "compress IN.npy [--type T] [-o OUT]",
-      .about = "Turns a dense matrix that is 2:4 sparse into the canonical format: half the\n"
-               "values and one 4-bit code a group, for any chip and any kernel (docs/format.md).\n"
-               "A matrix that is not 2:4 is refused with its first offending group.",
+      .about =
+      "Converts a dense matrix that is 2:4 sparse to the canonical format: half of the\n"
+      "values and one 4-bit code for each group, for any chip and kernel (docs/format.md).\n"
+      "A matrix that is not 2:4 sparse is refused with its first offending group.",
       .examples = "heddle compress w24.npy --type bf16 -o w.canonical\n",
       .of_type = SPARSE_TYPE_ABOUT,
       .run = compress};

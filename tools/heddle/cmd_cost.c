@@ -14,13 +14,17 @@
 #include "tuned_file.h"
 
 static const char about[] =
-    "Measures what Heddle itself takes: a problem's text to PTX (its passes, the check, LLVM),\n"
-    "the same as a process from start to end, without and with ptxas, a cached kernel from disk\n"
-    "to launchable, the pick of a kernel for a size, a launch over the driver's own call,\n"
-    "memory. Each figure is the least of the rounds; compiling is counted in time on a\n"
-    "processor, a process by the clock. What needs a device is left out where there is none.\n"
-    "The kernels: bf16, 8192 x 8192 x 8192, tile=128x256 cluster=2 (always, whatever the default\n"
-    "is); `tma` is the kernel alone, `auto` all that answer for any pitch of B.";
+    "Measures Heddle's own overhead:\n"
+    "\n"
+    "- text to PTX (passes, check, LLVM), and the same as a process, without and with ptxas\n"
+    "- loading a cached kernel from disk\n"
+    "- picking the kernel for a size, and a launch, compared with the driver's own call\n"
+    "- memory\n"
+    "\n"
+    "Each figure is the minimum of the rounds. Compilation is measured in processor time, a\n"
+    "process in wall-clock time. Without a device, the parts that need one are left out. The\n"
+    "kernels are bf16, 8192 x 8192 x 8192, always with tile=128x256 cluster=2: `tma` has one\n"
+    "variant, `auto` has the variants for any pitch of B.";
 
 static const char examples[] = "heddle cost\n"
                                "heddle cost --rounds 20 --schedule \"tile=256x192 cluster=2\"\n";
@@ -86,7 +90,7 @@ static heddle_status print_process(heddle_context *ctx, const cost_args *a) {
   HD_TRY(status);
   print_line("a process: heddle gen, b=auto, PTX", c.ptx * 1e3, "ms", 0);
   if (a->ptxas)
-    print_line("a process: the same, and ptxas", c.cubin * 1e3, "ms", 0);
+    print_line("a process: the same, with ptxas", c.cubin * 1e3, "ms", 0);
   return HEDDLE_OK;
 }
 
@@ -104,9 +108,9 @@ static heddle_status print_plan(heddle_context *ctx, const cost_args *a) {
   hd_plan_cost c;
   HD_TRY(hd_cost_plan(ctx, (int32_t)a->rounds, &c));
   print_line("a launch: its plan, of one kernel", c.one * 1e9, "ns", 0);
-  snprintf(what, sizeof what, "a plan: the last of %d buckets, over it", c.n_buckets);
+  snprintf(what, sizeof what, "a plan: the last of %d buckets, in addition", c.n_buckets);
   print_line(what, (c.again - c.one) * 1e9, "ns", 20);
-  snprintf(what, sizeof what, "a plan: any of %d buckets, over it", c.n_buckets);
+  snprintf(what, sizeof what, "a plan: any of %d buckets, in addition", c.n_buckets);
   print_line(what, (c.buckets - c.one) * 1e9, "ns", 20);
   return HEDDLE_OK;
 }
@@ -116,8 +120,8 @@ static heddle_status print_host(heddle_context *ctx, const cost_args *a) {
   HD_TRY(print_compile(ctx, a, "tma", 40));
   HD_TRY(print_compile(ctx, a, "auto", 0));
   HD_TRY(hd_cost_memory(ctx, "/proc/self/status", &m));
-  print_line("memory after compiling: its own", (double)m.own_bytes / 1e6, "MB", 0);
-  print_line("memory after compiling: with pages of code",
+  print_line("memory after compiling: private", (double)m.own_bytes / 1e6, "MB", 0);
+  print_line("memory after compiling: with code pages",
              (double)(m.own_bytes + m.file_bytes) / 1e6, "MB", 60);
   HD_TRY(print_process(ctx, a));
   HD_TRY(print_plan(ctx, a));
@@ -148,8 +152,8 @@ static heddle_status print_launch(heddle_context *ctx, const cost_args *a,
   hd_launch_cost c;
   HD_TRY(hd_cost_launch(ctx, device, a->ptxas, (int32_t)a->rounds, &c));
   print_line("a launch: cuLaunchKernelEx alone", c.bare * 1e6, "us", 0);
-  print_line("a launch: heddle_kernel_launch, over it", (c.launch - c.bare) * 1e6, "us", 1);
-  print_line("a launch: the typed function, over it", (c.function - c.bare) * 1e6, "us", 1);
+  print_line("a launch: heddle_kernel_launch, in addition", (c.launch - c.bare) * 1e6, "us", 1);
+  print_line("a launch: the typed function, in addition", (c.function - c.bare) * 1e6, "us", 1);
   return HEDDLE_OK;
 }
 
@@ -159,7 +163,7 @@ static heddle_status print_device(heddle_context *ctx, const cost_args *a) {
   heddle_context *quiet = heddle_context_create();
   heddle_status status = heddle_runtime_create(quiet, NULL, &runtime);
   if (status == HEDDLE_ENVIRONMENT) {
-    hd_note(ctx, HD_NOWHERE, "cost.device", "without a device: %s",
+    hd_note(ctx, HD_NOWHERE, "cost.device", "no device: %s",
             hd_first_error_text(quiet, "no driver"));
     status = print_cached(ctx, a, NULL);
   } else if (status == HEDDLE_OK) {
@@ -180,8 +184,8 @@ int cmd_cost(int argc, char **argv) {
   cost_args a = {.rounds = 9, .schedule = "tile=128x256 cluster=2 store=quad"};
   const cli_option options[] = {
       {"schedule", CLI_TEXT, &a.schedule, "S",
-       "of the kernels that are compiled"},
-      {"rounds", CLI_INT, &a.rounds, "N", "of each measurement (9)"},
+       "schedule of the compiled kernels"},
+      {"rounds", CLI_INT, &a.rounds, "N", "rounds of each measurement (9)"},
       {"device", CLI_INT, &a.device, "I", "device number (0)"},
       {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "ptxas (found on PATH); none: cached kernels are PTX"},
       {NULL, CLI_FLAG, NULL, NULL, NULL}};

@@ -46,10 +46,10 @@ static heddle_status decompress(sparse_job *job) {
 int cmd_decompress(int argc, char **argv) {
   const sparse_command command = {
       .usage = "decompress IN [--type T] [-o OUT.npy]",
-      .about = "Turns a canonical or packed file back into a dense .npy matrix, bit for bit what\n"
-               "was compressed (a -0.0 that was dropped comes back as +0).",
+      .about = "Converts a canonical or packed file to a dense .npy matrix. It is bit for bit the\n"
+               "matrix that was compressed, except that a pruned -0.0 becomes +0.",
       .examples = "heddle decompress w.packed -o w24.npy\n",
-      .of_type = "refuse another type",
+      .of_type = "refuse a file of another type",
       .run = decompress};
   return sparse_run(&command, argc, argv);
 }

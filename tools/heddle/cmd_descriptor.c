@@ -146,8 +146,11 @@ int cmd_descriptor(int argc, char **argv) {
   static const cli_command command = {
       .usage = "descriptor [NAME decode WORD | NAME encode FIELD=VALUE …]",
       .about =
-          "Without arguments: every descriptor and its fields. encode: fields are given in their\n"
-          "own units (bytes, rows); those not named are 0 or the one value that the ISA defines.",
+          "Without arguments the command lists every descriptor and its fields. With encode, "
+          "fields\n"
+          "are given in their own units (bytes, rows); others are 0, or the only value that the "
+          "ISA\n"
+          "defines.",
       .examples =
           "heddle descriptor wgmma_smem encode start_address=0x400 stride_offset=1024 "
           "swizzle=1\n"

@@ -5,11 +5,13 @@
 #include "sizes.h"
 
 static const char about[] =
-    "Prints the schedule that is chosen, its instruction, tile, stages and memory, the time\n"
-    "that it is predicted to take with what binds it, what was measured, what a dense library\n"
-    "would take (and whether that is less), the entry points and what each needs of the\n"
-    "launch's values, the arguments and the C prototype, the bytes of packed A, and why the\n"
-    "other families and paths are not taken.";
+    "Prints how a problem is computed:\n"
+    "\n"
+    "- the chosen schedule, with its instruction, tile, stages and memory\n"
+    "- the predicted time and its bottleneck, the measured time, and the time of a dense library\n"
+    "- the entry points, and the conditions under which a launch uses each one\n"
+    "- the arguments, the C prototype, and the bytes of packed A\n"
+    "- why other instruction families and operand paths were not chosen";
 
 static const char examples[] =
     "heddle explain examples/linear_bf16.heddle\n"
@@ -89,9 +91,9 @@ int cmd_explain(int argc, char **argv) {
   explain_args a = {0};
   const cli_option options[] = {
       {"size", CLI_TEXT, &a.sizes, "N=512,K=64",
-       "what to predict, where sizes are known at launch"},
-      {"json", CLI_FLAG, &a.json, NULL, "one JSON object"},
-      {"html", CLI_TEXT, &a.html, "FILE", "a page of its own, with pictures; -: standard output"},
+       "the sizes to predict, if they are known only at launch"},
+      {"json", CLI_FLAG, &a.json, NULL, "print one JSON object"},
+      {"html", CLI_TEXT, &a.html, "FILE", "write an HTML page with pictures; -: standard output"},
       PROBLEM_SHAPE_OPTIONS(a.in.flags),
       PROBLEM_OPERAND_OPTIONS(a.in.flags),
       COMPILE_INPUT_OPTIONS(a.in),

@@ -8,9 +8,9 @@
 #include "commands.h"
 #include "service_client.h"
 
-static const char about[] = "Lists the GPUs of a tuning service: class, what each works on, when "
-                            "it was last heard; and\n"
-                            "its campaigns: how many jobs are done, and when the rest will be.";
+static const char about[] =
+"Lists the GPUs of a tuning service: class, current job, and the time since the last message;\n"
+"and its campaigns: finished jobs, and the estimated remaining time.";
 static const char examples[] = "heddle fleet --server http://tuner:7433\n";
 
 static const char *text_in(const json_t *o, const char *field, const char *otherwise) {
@@ -30,7 +30,7 @@ static void print_gpus(const json_t *answer) {
     cli_print("%s  %s, last heard %.0f s ago, %lld jobs done%s\n  %s\n", text_in(g, "uuid", "?"),
               text_in(g, "class", "?"), json_number_value(json_object_get(g, "seen_s")),
               count_in(g, "done"),
-              json_is_true(json_object_get(g, "scripted")) ? ", its figures are computed" : "",
+              json_is_true(json_object_get(g, "scripted")) ? ", its times are computed" : "",
               text_in(g, "product", "idle"));
   }
 }

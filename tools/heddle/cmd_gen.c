@@ -14,17 +14,27 @@
 #include "sizes.h"
 
 static const char about[] =
-    "Writes NAME.ptx, NAME.cubin (when ptxas is found), NAME.h and NAME.c (a launcher in C11\n"
-    "that links no libcuda), NAME.c.bin (the code, which the assembler takes into NAME.c) and\n"
-    "NAME.json (the manifest) into DIR, NAME being the kernel's. With --targets the launcher has\n"
-    "the code of several chips, and NAME_load picks the device's; NAME.json tells of all. With\n"
-    "-o - the PTX alone goes to standard output. Needs no GPU and no driver; the same input\n"
-    "gives the same bytes. A size known at launch gets several schedules (--buckets), of which\n"
-    "NAME picks by the size. Where ptxas finds that a chosen schedule spills (a stack frame and\n"
-    "serialised wgmma count as well), the next best is taken, and a note says so; one that you\n"
-    "name fails the command. A kernel at tile level (heddle-opt --stop-after\n"
-    "select_operand_path) is one variant, planned by hand. Of kernels at role level, written or\n"
-    "changed by hand, there are PTX and cubin, if the check finds them sound.";
+    "Writes these files to DIR, where NAME is the name of the kernel:\n"
+    "\n"
+    "  NAME.ptx, NAME.cubin  the code (a cubin only if ptxas is found)\n"
+    "  NAME.h, NAME.c        a launcher in C11 that does not link libcuda\n"
+    "  NAME.c.bin            the code, which NAME.c includes with .incbin\n"
+    "  NAME.json             the manifest\n"
+    "\n"
+    "With -o - only the PTX is written, to standard output. The command needs no GPU and no\n"
+    "driver. The same input gives the same bytes.\n"
+    "\n"
+    "With --targets the launcher has the code of several chips, and NAME_load picks the best one\n"
+    "for the device. A size known only at launch gets several schedules (--buckets), and NAME\n"
+    "picks one by the size.\n"
+    "\n"
+    "If ptxas finds that a chosen schedule spills (or uses a stack frame, or serialises wgmma),\n"
+    "the next best schedule is used, and a note says so. If you gave the schedule, the command\n"
+    "fails.\n"
+    "\n"
+    "FILE can also be a kernel at tile level (heddle-opt --stop-after select_operand_path), which\n"
+    "is one variant, or at role level. A kernel at role level is checked first, and gives only\n"
+    "PTX and cubin.";
 
 static const char examples[] =
     "heddle gen examples/linear_bf16.heddle -o out\n"
@@ -119,7 +129,7 @@ static heddle_status compile_all(heddle_context *ctx, gen_options *o, trial_kern
     for (int32_t i = 0; i < *n; i++)
       if (strcmp(kernel[i].manifest.target, name) == 0)
         return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "gen.targets",
-                        "%s stands twice; legal: each target once", name);
+                        "got %s twice; legal: each target once", name);
     o->input.target = name;
     compile_input_forget(&o->input);
     HD_TRY(compile_for(ctx, o, &kernel[*n]));
@@ -147,7 +157,8 @@ static heddle_status generate_problem(heddle_context *ctx, gen_options *o) {
 static void warn_without_ptxas(heddle_context *ctx, const compile_input *in) {
   if (!in->ptxas && !in->ptxas_path)
     hd_warning(ctx, HD_NOWHERE, "gen.ptxas",
-               "ptxas was not found: no cubin, and its gate was not applied; give --ptxas PATH");
+               "ptxas was not found: there is no cubin, and ptxas has not checked the PTX; give "
+               "--ptxas PATH");
 }
 
 static heddle_status generate_role(heddle_context *ctx, const gen_options *o,
@@ -180,10 +191,10 @@ static heddle_status generate(heddle_context *ctx, gen_options *o) {
 int cmd_gen(int argc, char **argv) {
   gen_options o = {.dir = "."};
   const cli_option options[] = {
-      {"o", CLI_TEXT, &o.dir, "DIR", "where the files go (here); -: PTX, to standard output"},
+      {"o", CLI_TEXT, &o.dir, "DIR", "the folder (.), or - for PTX on standard output"},
       {"targets", CLI_TEXT, &o.targets, "T,T",
        "one launcher for several chips: sm_80,sm_90a,sm_100a"},
-      {"force", CLI_FLAG, &o.force, NULL, "replace a kernel of this name for other targets"},
+      {"force", CLI_FLAG, &o.force, NULL, "replace a kernel of the same name for other targets"},
       {"size", CLI_TEXT, &o.sizes, "N=512,K=64", SIZES_HINT_ABOUT},
       COMPILE_INPUT_NAMES(o.input),
       PROBLEM_SHAPE_OPTIONS(o.input.flags),

@@ -188,12 +188,15 @@ int cmd_layout(int argc, char **argv) {
   const cli_command command = {
       .usage = "layout ROW [--operand X] [--selector N] [--format json|table|svg]",
       .about =
-          "ROW is a row's name (heddle list) or its PTX instruction. For a, col is the compressed\n"
-          "column; for b, row is k and col is n; for meta, (row, col) is the first element of the\n"
-          "group that the four bits describe. Operands in shared memory: reg is the 32-bit word, "
-          "bits\n"
-          "past 31 go on in the next. tcgen05.ld and st: row and col are lane and column of tensor "
-          "memory.",
+          "ROW is the name of a row of heddle list, or its PTX instruction. For operand a, col is "
+          "the\n"
+          "compressed column. For b, row is k and col is n. For meta, (row, col) is the first "
+          "element of\n"
+          "the group that the four bits describe. For operands in shared memory, reg is the 32-bit "
+          "word;\n"
+          "bits past 31 continue in the next word. For tcgen05.ld and st, row and col are the lane "
+          "and\n"
+          "the column of tensor memory.",
       .examples =
           "heddle layout mma_sp_ordered_m16n8k32_f32_f16_f16 --operand meta --selector 1\n"
           "heddle layout wgmma.mma_async.sp.sync.aligned.m64n64k32.f32.f16.f16 --operand d "

@@ -96,10 +96,12 @@ int cmd_legal(int argc, char **argv) {
   static const cli_command command = {
       .usage = "legal < LINES",
       .about =
-          "Reads lines TARGET PTX_VERSION INSTRUCTION [sel=N] from standard input and answers\n"
-          "one line each: legal, or illegal: REASON (the rule, the value, what would be legal).\n"
-          "What ptxas takes but the ISA leaves undefined: illegal: undefined (ptxas accepts).\n"
-          "Exit code 2 when a line could not be understood.",
+          "Reads lines of TARGET PTX_VERSION INSTRUCTION [sel=N] from standard input. For each "
+          "line\n"
+          "it prints `legal`, or `illegal: REASON` (the rule, the value, what would be legal), or\n"
+          "`illegal: undefined (ptxas accepts)` if ptxas accepts it but the ISA leaves it "
+          "undefined.\n"
+          "The exit code is 2 if a line is malformed.",
       .examples =
           "echo sm_90a 8.5 mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16."
           "f16.f32 sel=1 | heddle legal\n"};

@@ -198,18 +198,18 @@ int cmd_list(int argc, char **argv) {
   list_options o = {.format = "table"};
   bool json = false;
   const cli_option options[] = {
-      {"target", CLI_TEXT, &o.target_name, "T", "only what is legal on this target"},
-      {"ptx", CLI_TEXT, &o.ptx_text, "V", "only what this PTX version has"},
+      {"target", CLI_TEXT, &o.target_name, "T", "only instructions that are legal on this target"},
+      {"ptx", CLI_TEXT, &o.ptx_text, "V", "only instructions of this PTX version"},
       {"family", CLI_TEXT, &o.family, "F", "mma.sp, wgmma.sp, tcgen05.mma.sp, ldmatrix, …"},
       {"format", CLI_TEXT, &o.format, "table|csv|json", "default: table"},
-      {"json", CLI_FLAG, &json, NULL, "--format json"},
+      {"json", CLI_FLAG, &json, NULL, "the same as --format json"},
       {0}};
   const cli_command command = {
       .usage = "list [--target T] [--ptx V] [--family F] [--format table|csv|json]",
       .about =
-          "Lists the instructions that Heddle knows: shape, types (d a b), least PTX version,\n"
-          "issuer, who verified the layout, text. A layout that nobody verified is never "
-          "generated.",
+          "Lists the instructions that Heddle knows: shape, types (d a b), minimum PTX version,\n"
+          "issuing threads, how the layout was verified, text. Instructions with an unverified\n"
+          "layout are never generated.",
       .examples = "heddle list --target sm_90a --family wgmma.sp\n"
                   "heddle list --format json\n",
       .options = options};

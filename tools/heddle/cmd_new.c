@@ -7,9 +7,9 @@
 #include "problem_flags.h"
 
 static const char about[] =
-    "Prints the text of the problem D = epilogue(A x B) that the options say: A is M x K and\n"
-    "2:4 sparse, B K x N, D M x N. gen, run, explain and tune take the same options in place\n"
-    "of a FILE; the text says more (docs/ir.md). A size of ..65536 is known at launch, and at\n"
+    "Prints the text of the problem D = epilogue(A x B): A is M x K and 2:4 sparse, B is K x N,\n"
+    "D is M x N. gen, run, explain and tune accept the same options instead of a FILE. The text\n"
+    "form has more features (docs/ir.md). A size of ..65536 is known only at launch, and is at\n"
     "most 65536.";
 
 static const char examples[] =
@@ -34,8 +34,8 @@ int cmd_new(int argc, char **argv) {
       PROBLEM_SHAPE_OPTIONS(flags),
       PROBLEM_OPERAND_OPTIONS(flags),
       {"target", CLI_TEXT, &target, "T", "sm_80 … sm_121a (sm_90a)"},
-      {"name", CLI_TEXT, &name, "NAME", "the kernel's name (gemm)"},
-      {"o", CLI_TEXT, &out, "FILE", "where the text goes (standard output)"},
+      {"name", CLI_TEXT, &name, "NAME", "the name of the kernel (gemm)"},
+      {"o", CLI_TEXT, &out, "FILE", "the file to write (standard output)"},
       {0}};
   const cli_command command = {
       "new -m M -n N -k K --type T [OPTIONS] [-o FILE]", about, examples, options, 0, 0};

@@ -70,16 +70,16 @@ static heddle_status separate(sparse_job *job, uint64_t n) {
   uint64_t rows = job->m / n, whole = (rows + SLAB - 1) / SLAB * SLAB;
   if (job->m % n)
     return hd_error(job->ctx, HEDDLE_INVALID, (hd_loc){.file = job->in}, "sparse.batch",
-                    "%llu rows are no %llu matrices; legal: a --batch that divides them; nearest: "
-                    "%llu rows",
+                    "%llu rows cannot be divided into %llu matrices; legal: a --batch that divides "
+                    "the rows; nearest: %llu rows",
                     (unsigned long long)job->m, (unsigned long long)n,
                     (unsigned long long)((rows + 1) * n));
   if (rows == whole)
     return HEDDLE_OK;
   if (job->kind != SPARSE_DENSE)
     return hd_error(job->ctx, HEDDLE_UNSUPPORTED, (hd_loc){.file = job->in}, "sparse.batch",
-                    "a canonical file of matrices of %llu rows; legal: multiples of %d, or a dense "
-                    "matrix; nearest: heddle decompress first",
+                    "the matrices of the canonical file have %llu rows; legal: a multiple of %d, "
+                    "or a dense matrix; nearest: heddle decompress first",
                     (unsigned long long)rows, SLAB);
   uint8_t *apart = hd_try_zalloc(job->ctx, (size_t)(whole * n) * job->row_bytes, "the batch");
   if (!apart)
@@ -137,7 +137,7 @@ static heddle_status pack(sparse_job *job, const pack_args *a) {
   uint8_t *image;
   unsigned dense = 1u << SPARSE_DENSE, canonical = 1u << SPARSE_CANONICAL_FILE;
   HD_TRY(sparse_read(job, a->prune ? dense : dense | canonical,
-                     a->prune ? "only a dense matrix is pruned" : "it is packed already"));
+                     a->prune ? "only a dense matrix can be pruned" : "it is already packed"));
   if (a->n_matrices)
     HD_TRY(separate(job, (uint64_t)a->n_matrices));
   heddle_family family = a->family == HEDDLE_FAMILY_NONE ? default_family(job) : a->family;
@@ -160,14 +160,14 @@ static int parse_family(const char *name, heddle_family *family) {
   if (!name ||
       (heddle_family_parse(name, family) == HEDDLE_OK && *family != HEDDLE_FAMILY_NONE))
     return CLI_GO;
-  return cli_usage_error("sparse.family", "'%s' is no family; legal: mma or wgmma; nearest: %s",
+  return cli_usage_error("sparse.family", "unknown family '%s'; legal: mma or wgmma; nearest: %s",
                          name, cli_nearest(name, names, 2));
 }
 
 static int check_args(const pack_args *a) {
   enum { MAX_THREADS = 64 };
   if (a->n_matrices < 0)
-    return cli_usage_error("sparse.batch", "got --batch %lld; legal: 1 and more; nearest: 1",
+    return cli_usage_error("sparse.batch", "got --batch %lld; legal: 1 or more; nearest: 1",
                            (long long)a->n_matrices);
   if (a->n_matrices && a->pair)
     return cli_usage_error("sparse.batch", "got --batch with --pair; legal: one of them; nearest: "
@@ -187,8 +187,8 @@ static int check_args(const pack_args *a) {
     return cli_usage_error("sparse.device", "got --device without --prune; legal: both; nearest: "
                                             "--prune --device %s", a->device);
   if (sim && a->time)
-    return cli_usage_error("sparse.time", "got --time of the simulator; legal: of a device or the "
-                                          "host; nearest: --device 0");
+    return cli_usage_error("sparse.time", "got --time with the simulator; legal: with a device or "
+                                          "on the host; nearest: --device 0");
   return CLI_GO;
 }
 
@@ -198,24 +198,26 @@ int cmd_pack(int argc, char **argv) {
   pack_args a = {.threads = sysconf(_SC_NPROCESSORS_ONLN)};
   const cli_option options[] = {
       {"type", CLI_ELEM, &job.type, "T", SPARSE_TYPE_ABOUT},
-      {"family", CLI_TEXT, &family_name, "F", "mma or wgmma; wgmma where it takes the type"},
+      {"family", CLI_TEXT, &family_name, "F",
+       "mma or wgmma (default: wgmma if it supports the type)"},
       {"pair", CLI_FLAG, &a.pair, NULL,
-       "the rows are gate, then up, as many of each: for kernels with act = swiglu and its like"},
-      {"batch", CLI_INT, &a.n_matrices, "G", "IN is so many matrices of a batch below each other"},
+       "half of the rows are gate, the others up: for kernels with act = swiglu and similar"},
+      {"batch", CLI_INT, &a.n_matrices, "G", "IN is G matrices of a batch, one below the other"},
       {"prune", CLI_FLAG, &a.prune, NULL,
-       "IN is dense and is pruned in the same pass, as `heddle prune` would"},
-      {"threads", CLI_INT, &a.threads, "N", "of --prune; 1 to 64, all processors without it"},
+       "prune the dense IN first, as `heddle prune` does"},
+      {"threads", CLI_INT, &a.threads, "N",
+       "with --prune: 1 to 64 threads (default: all processors)"},
       {"device", CLI_TEXT, &a.device, "I",
-       "of --prune: by a kernel on device number I, or `sim`: the same kernel, simulated"},
-      {"time", CLI_FLAG, &a.time, NULL, "of --prune: print how fast it is, and write nothing"},
+       "with --prune: use a kernel on device number I, or `sim` to simulate it"},
+      {"time", CLI_FLAG, &a.time, NULL, "with --prune: print the speed, and write nothing"},
       {"o", CLI_TEXT, &job.out, "OUT", SPARSE_OUT_ABOUT},
       {0}};
   const cli_command command = {
       .usage = "pack IN [--type T] [--family mma|wgmma] [--pair] [--batch G] "
                "[--prune [--threads N | --device I] [--time]] [-o OUT]",
-      .about = "Turns a canonical file, or a dense .npy matrix that is 2:4 sparse, into the\n"
+      .about = "Converts a canonical file, or a dense .npy matrix that is 2:4 sparse, to the\n"
                "packed format: the bytes that a kernel reads as A, the same for every schedule,\n"
-               "tile and N (docs/format.md). With --prune the dense matrix may be any.",
+               "tile and N (docs/format.md). --prune accepts any dense matrix.",
       .examples = "heddle pack w24.npy --type bf16 -o w.packed\n"
                   "heddle pack w.npy --type bf16 --prune -o w.packed\n"
                   "heddle pack w.npy --type bf16 --prune --threads 2 --time\n"

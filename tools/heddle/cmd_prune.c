@@ -6,7 +6,7 @@
 #include "Support/diag.h"
 
 static heddle_status prune(sparse_job *job) {
-  HD_TRY(sparse_read(job, 1u << SPARSE_DENSE, "it is sparse already"));
+  HD_TRY(sparse_read(job, 1u << SPARSE_DENSE, "it is already sparse"));
   if (job->type == SPARSE_TYPE_NONE && job->elem == HEDDLE_TF32)
     hd_note(job->ctx, (hd_loc){.file = job->in}, "sparse.tf32",
             "f32 without --type is pruned as tf32, one of two; legal: --type tf32, or a file of "
@@ -19,8 +19,8 @@ int cmd_prune(int argc, char **argv) {
   const sparse_command command = {
       .usage = "prune IN.npy [--type T] [-o OUT.npy]",
       .about = "Keeps the two largest magnitudes of every four elements of a row (tf32: one of\n"
-               "two; 4-bit types: two pairs of four) and sets the others to zero. Ties go to the\n"
-               "lower index, NaN stands above Inf.",
+               "two; 4-bit types: two pairs of four) and sets the others to zero. Of equal\n"
+               "magnitudes, the lower index is kept. NaN counts as larger than Inf.",
       .examples = "heddle prune w.npy --type bf16 -o w24.npy\n"
                   "heddle prune w.npy --type e4m3 | heddle pack - --type e4m3 -o w.packed\n",
       .of_type = SPARSE_TYPE_ABOUT,

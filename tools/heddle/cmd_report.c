@@ -5,10 +5,10 @@
 #include "Support/diag.h"
 
 static const char about[] =
-    "Reads the CSV of one or more runs of heddle bench and prints, in Markdown, every case with\n"
-    "its peers, and each type and band of N against its goal. --cutlass derives CUTLASS' time\n"
-    "in each case from a table of its times beside cuBLAS' and cuSPARSELt's. -o draws\n"
-    "roofline.svg and speedup.svg. The same files give the same bytes.";
+    "Reads CSV files of heddle bench. Prints in Markdown every case with its peers, and each type\n"
+    "and range of N against its goal. --cutlass derives CUTLASS' time in each case from a table\n"
+    "of its times together with cuBLAS' and cuSPARSELt's. -o draws roofline.svg and speedup.svg.\n"
+    "The same files give the same bytes.";
 
 static const char examples[] =
     "heddle report docs/bench/h200.csv --cutlass docs/bench/cutlass.csv -o docs/bench\n"
@@ -20,11 +20,11 @@ int cmd_report(int argc, char **argv) {
   bool goals = false, untuned = false;
   const cli_option options[] = {
       {"cutlass", CLI_TEXT, &cutlass, "CSV",
-       "type,m,k,n,cublas,cusparselt,cutlass: its times, in us"},
-      {"goals", CLI_FLAG, &goals, NULL, "the goals alone"},
+       "times in us: type,m,k,n,cublas,cusparselt,cutlass"},
+      {"goals", CLI_FLAG, &goals, NULL, "only the goals"},
       {"untuned", CLI_FLAG, &untuned, NULL,
-       "the goals are those of problems that nobody tuned (bench --random)"},
-      {"o", CLI_TEXT, &folder, "DIR", "draw roofline.svg and speedup.svg there"},
+       "use the goals of untuned problems (bench --random)"},
+      {"o", CLI_TEXT, &folder, "DIR", "draw roofline.svg and speedup.svg in DIR"},
       {NULL, CLI_FLAG, NULL, NULL, NULL}};
   const cli_command command = {
       "report CSV... [--cutlass CSV] [-o DIR]", about, examples, options, 1, CLI_MAX_ARGS};

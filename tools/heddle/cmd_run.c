@@ -24,15 +24,17 @@ typedef struct run_options {
 } run_options;
 
 static const char about[] =
-    "Compiles the problem, makes operands by seed (or reads them), prunes and packs A, runs the\n"
-    "kernel with a poisoned D and guards around every buffer, and compares D with the product\n"
-    "in double precision. NAME.json of `heddle gen` is run as it is, by its own code (of a bundle\n"
-    "--target's, or the device's). The last line is\n"
-    "`verify=ok|fail max_err=E bound=B backend=gpu|sim`:\n"
-    "E is |D - R| / |R|, or with --exact the number of wrong elements. Without a device the\n"
-    "simulator runs the same PTX, large problems as a small instance with the same schedule and\n"
-    "tails. Operands are .npy files as the problem stores them; --a also takes canonical or\n"
-    "packed files.";
+    "Compiles the problem, makes random operands (or reads them), prunes and packs A, runs the\n"
+    "kernel with a poisoned D and guards around every buffer, and compares D with a reference R\n"
+    "in double precision. FILE can also be NAME.json of `heddle gen`: then the command runs this\n"
+    "code (from a bundle, the code for --target or for the device).\n"
+    "\n"
+    "The last line is `verify=ok|fail max_err=E bound=B backend=gpu|sim`. E is |D - R| / |R|, or\n"
+    "with --exact the number of wrong elements.\n"
+    "\n"
+    "Without a device the simulator runs the same PTX. It runs a large problem as a small\n"
+    "instance with the same schedule and tails. Operands are .npy files in the order in which the\n"
+    "problem stores them; -a also accepts canonical and packed files.";
 
 static const char examples[] =
     "heddle run examples/linear_bf16.heddle\n"
@@ -141,9 +143,9 @@ static heddle_status compile_small(heddle_context *ctx, run_options *o, trial_ke
   for (int i = 0; i < N_SIZES; i++)
     o->request.size[size_kinds[i]] = size[size_kinds[i]];
   if (whole[3] > 1 && !o->json)
-    printf("instance: G=%" PRId64 " stands for G=%" PRId64 "\n", size[HD_ARG_G], whole[3]);
+    printf("instance: G=%" PRId64 " replaces G=%" PRId64 "\n", size[HD_ARG_G], whole[3]);
   if (!o->json) /* which has the sizes that ran */
-    printf("instance: M=%" PRId64 " N=%" PRId64 " K=%" PRId64 " stands for M=%" PRId64 " N=%" PRId64
+    printf("instance: M=%" PRId64 " N=%" PRId64 " K=%" PRId64 " replaces M=%" PRId64 " N=%" PRId64
            " K=%" PRId64 " in the simulator\n",
            size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K], whole[0], whole[1], whole[2]);
   return HEDDLE_OK;
@@ -167,7 +169,7 @@ static heddle_status choose_backend(heddle_context *ctx, const char *backend, co
   heddle_status status = trial_device_open(quiet, device);
   heddle_context_free(quiet);
   if (status != HEDDLE_OK) {
-    hd_note(ctx, HD_NOWHERE, "run.backend", "there is no device here: the simulator runs the PTX");
+    hd_note(ctx, HD_NOWHERE, "run.backend", "no device was found: the simulator runs the PTX");
   } else if (!trial_device_runs(*device, target)) {
     hd_note(ctx, HD_NOWHERE, "run.backend",
             "the device is %s, the kernel is for %s: the simulator runs the PTX",
@@ -270,7 +272,7 @@ static heddle_status refuse_outside(heddle_context *ctx, const run_options *o,
                                     const hd_user_memory *memory) {
   return hd_error(
       ctx, HEDDLE_INVALID, HD_NOWHERE, "user.bounds",
-      "the user's function loads at byte %lld of what user points to; legal: below %lld, of %s",
+      "the user function loads at byte %lld of the bytes of `user`; legal: below %lld, of %s",
       (long long)memory->outside, (long long)memory->n_bytes,
       o->user_file ? o->user_file : "--user FILE, which is not given");
 }
@@ -351,7 +353,7 @@ static heddle_status read_artefact(heddle_context *ctx, run_options *o, trial_ke
   if (in->schedule || in->buckets || in->db || o->small)
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = in->path}, "run.artefact",
                     "got a manifest with --schedule, --buckets, --db or --small; legal: --target, "
-                    "--size: it is run as it is");
+                    "--size (its code is fixed)");
   if (!in->target && strcmp(o->backend, "sim") != 0)
     (void)trial_device_open(NULL, &device);
   heddle_status status = trial_kernel_read(ctx, in->path, in->text, in->text_bytes, in->target,
@@ -367,7 +369,7 @@ static heddle_status read_user(heddle_context *ctx, run_options *o, const hd_man
     return HEDDLE_OK;
   if (!manifest->user_function)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.user",
-                    "got --user, but the kernel has no epilogue of the user's; legal: without");
+                    "got --user, but the kernel has no user epilogue; legal: without --user");
   enum { MOST_USER_BYTES = 1 << 30 };
   HD_TRY(hd_file_read_most(ctx, o->user_file, MOST_USER_BYTES, &o->user, &o->request.n_user_bytes));
   o->request.user_bytes = o->user;
@@ -377,7 +379,7 @@ static heddle_status read_user(heddle_context *ctx, run_options *o, const hd_man
 static heddle_status run_problem(heddle_context *ctx, run_options *o) {
   if (o->small && has_files(&o->request))
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.small",
-                    "got --small and an operand's file, which has the whole problem's sizes; "
+                    "got --small and an operand's file, which has the sizes of the whole problem; "
                     "legal: one of them");
   if (o->sim_mode && hd_sim_mode_parse(o->sim_mode, &o->request.sim_mode) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.sim-mode",
@@ -415,33 +417,33 @@ int cmd_run(int argc, char **argv) {
   const cli_option options[] = {
       {"size", CLI_TEXT, &o.sizes, "N=512,K=64",
        "sizes and pitches known at launch: M N K LDB LDC LDD LDSA LDSB"},
-      {"a", CLI_TEXT, &o.request.a_file, "FILE", "A instead of a made one (M x K, 2:4)"},
+      {"a", CLI_TEXT, &o.request.a_file, "FILE", "A (M x K, 2:4 sparse; default: random)"},
       {"b", CLI_TEXT, &o.request.b_file, "FILE", "B as stored: N x K, or K x N when mn_major"},
       {"c", CLI_TEXT, &o.request.c_file, "FILE",
-       "C as stored; without FILE, of the problem: its type, as gen has it"},
+       "C as stored; if there is no problem FILE: the type of C, as for gen"},
       {"bias", CLI_TEXT, &o.request.bias_file, "FILE",
-       "the bias; without FILE, of the problem: m or n"},
+       "the bias; if there is no problem FILE: m or n, as for gen"},
       {"scale-a", CLI_TEXT, &o.request.scale_a_file, "FILE",
-       "scales of A's rows, or the one of A; without FILE: one, vector"},
+       "scales of A; if there is no problem FILE: one or vector, as for gen"},
       {"scale-b", CLI_TEXT, &o.request.scale_b_file, "FILE",
-       "scales of B's columns, or the one of B"},
+       "scales of B; the same"},
       {"block-scale-a", CLI_TEXT, &o.request.block_scale_file[0], "FILE",
        "block scales of A: M (or M / rows) x ceil(K / block), |u1 or <f4"},
       {"block-scale-b", CLI_TEXT, &o.request.block_scale_file[1], "FILE",
-       "of B's columns: N x ceil(K / block)"},
+       "block scales of B: N x ceil(K / block)"},
       {"user", CLI_TEXT, &o.user_file, "FILE",
-       "bytes that the argument `user` of the user's epilogue points to"},
+       "the bytes to which the argument `user` of the user epilogue points"},
       {"o", CLI_TEXT, &o.request.d_file, "FILE", "write D as .npy"},
-      {"seed", CLI_INT, &o.seed, "S", "of the operands (default 1)"},
+      {"seed", CLI_INT, &o.seed, "S", "seed of the operands (1)"},
       {"routing", CLI_TEXT, &o.request.routing, "R",
-       "of groups: random (default), balanced, zipf, one, wild, or offsets: 0,3,17"},
-      {"trials", CLI_INT, &o.trials, "N", "so many seeds, up to the first that fails (1)"},
-      {"exact", CLI_FLAG, &o.exact, NULL, "small integers, compared bit for bit"},
-      {"json", CLI_FLAG, &o.json, NULL, "one JSON object on one line"},
+       "for groups: random (default), balanced, zipf, one, wild, or offsets: 0,3,17"},
+      {"trials", CLI_INT, &o.trials, "N", "run N seeds, until one fails (1)"},
+      {"exact", CLI_FLAG, &o.exact, NULL, "use small integers, and compare bit for bit"},
+      {"json", CLI_FLAG, &o.json, NULL, "print one JSON object on one line"},
       {"backend", CLI_TEXT, &o.backend, "B", "gpu, sim or auto (default)"},
       {"small", CLI_FLAG, &o.small, NULL, "simulate a small instance of a large problem"},
       {"sim-mode", CLI_TEXT, &o.sim_mode, "MODE",
-       "asynchronous work: late (default), early, random"},
+       "when asynchronous work completes: late (default), early, random"},
       PROBLEM_SHAPE_OPTIONS(o.input.flags),
       COMPILE_INPUT_OPTIONS(o.input),
       {0}};

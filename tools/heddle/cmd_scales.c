@@ -90,22 +90,22 @@ static heddle_status run(scales_job *job) {
 int cmd_scales(int argc, char **argv) {
   scales_job job = {.family = "mma", .shape.elem = HEDDLE_E4M3};
   const cli_option options[] = {
-      {"type", CLI_ELEM, &job.shape.elem, "T", "of the matrix that is scaled (default e4m3)"},
+      {"type", CLI_ELEM, &job.shape.elem, "T", "element type of the scaled matrix (e4m3)"},
       {"block", CLI_INT, &job.block, "N",
-       "elements of k that share a scale (default 64; wgmma: 128)"},
+       "elements of k that share a scale (64; wgmma: 128)"},
       {"family", CLI_TEXT, &job.family, "F",
-       "of the instructions: mma (default; sm_120a), wgmma (sm_90a), tcgen05 (sm_100a)"},
-      {"k", CLI_INT, &job.k, "K", "of the matrix (default: whole blocks)"},
-      {"pair", CLI_FLAG, &job.pair, NULL, "of an A packed with --pair: gate's rows, then up's"},
-      {"o", CLI_TEXT, &job.out, "OUT", "the .npy to write (default: standard output)"},
+       "instruction family: mma (default; sm_120a), wgmma (sm_90a), tcgen05 (sm_100a)"},
+      {"k", CLI_INT, &job.k, "K", "k of the matrix (default: whole blocks)"},
+      {"pair", CLI_FLAG, &job.pair, NULL, "for an A packed with --pair: rows of gate, then of up"},
+      {"o", CLI_TEXT, &job.out, "OUT", "the .npy file to write (default: standard output)"},
       {0}};
   const cli_command command = {
       .usage = "scales IN.npy [--family F] [--type T] [--block N] [--k K] [--pair] [-o OUT]",
-      .about = "Turns block scales (bytes of ue8m0 or ue4m3, of wgmma f32; a row for each row of\n"
-               "A, or each 128 that share them, or column of B) into the bytes that a kernel\n"
-               "reads as block_scale_a or block_scale_b (docs/format.md): a row of OUT is a\n"
-               "k-block of k (mma, wgmma) or 128 rows (tcgen05), its length the pitch. Blocks\n"
-               "past K become 0.",
+      .about = "Converts block scales (bytes of ue8m0 or ue4m3, for wgmma f32; a row for each\n"
+               "row of A, or for 128 rows that share a scale, or for each column of B) to the\n"
+               "bytes that a kernel reads as block_scale_a or block_scale_b (docs/format.md). A\n"
+               "row of OUT is a k-block (mma, wgmma) or 128 rows (tcgen05); its length is the\n"
+               "pitch. Blocks past K are 0.",
       .examples = "heddle scales sa.npy --type e4m3 --block 64 -o sa.k_blocks.npy\n"
                   "heddle scales weight_scale_inv.npy --family wgmma -o sa.k_blocks.npy\n"
                   "heddle scales sa.npy --family tcgen05 --type e4m3 -o sa.tiles.npy\n"

@@ -15,15 +15,12 @@
 #include "service_client.h"
 
 static const char about[] =
-    "Asks a tuning service to tune products: the linear layers of a model (a transformer's "
-    "config.json,\n"
-    "a safetensors index or file) for counts of tokens, or a grid. What has a choice, or is "
-    "queued,\n"
-    "makes no job. The service gets product keys, never the model.\n"
+    "Asks a tuning service to tune products: the linear layers of a model (a transformer's\n"
+    "config.json, a safetensors index or file) for some counts of tokens, or the products of a\n"
+    "grid. A product that has a choice or is already queued makes no new job. The service gets\n"
+    "only product keys, never the model.\n"
     "\n"
-    "A line of a --grid file is TYPE M K N [DTYPE [ORDER [weights_ready]]]; # starts a comment.\n"
-    "--tensor-parallel N: what one of N GPUs computes. --apart: q, k, v and gate, up by "
-    "themselves.";
+    "Lines of a --grid file are TYPE M K N [DTYPE [ORDER [weights_ready]]]; # starts a comment.";
 static const char examples[] =
     "heddle submit --server http://tuner:7433 --class \"NVIDIA H200 700W\" --model "
     "llama/config.json "
@@ -198,8 +195,8 @@ static int check_args(const submit_args *a) {
   if (code == CLI_GO && !a->dry_run)
     code = service_check(&a->service);
   if (code == CLI_GO && !a->dry_run && !a->service.device_class)
-    code = cli_usage_error("submit.class", "got no --class; legal: one of `heddle fleet`; nearest: "
-                                           "--class \"NVIDIA H200 700W\"");
+    code = cli_usage_error("submit.class", "--class is missing; legal: one of `heddle fleet`; "
+                                           "nearest: --class \"NVIDIA H200 700W\"");
   return code;
 }
 
@@ -208,19 +205,22 @@ int cmd_submit(int argc, char **argv) {
   const cli_option options[] = {
       SERVICE_OPTIONS(a.service),
       {"class", CLI_TEXT, &a.service.device_class, "NAME", SERVICE_CLASS_ABOUT},
-      {"model", CLI_TEXT, &a.model, "FILE", "config.json, safetensors index or file"},
-      {"tokens", CLI_TEXT, &a.tokens, "N,N", "of the model: how many at once"},
-      {"tensor-parallel", CLI_INT, &a.n_ways, "N", "of the model: over N GPUs (1)"},
-      {"apart", CLI_FLAG, &a.apart, NULL, "of the model: q, k, v and gate, up by themselves"},
-      {"type", CLI_ELEM, &a.type, "T", "of A and B (of the model: what it says)"},
-      {"grid", CLI_TEXT, &a.grid, "FILE", "products from a file instead"},
-      {"weights-ready", CLI_FLAG, &a.weights_ready, NULL, "launches overlap"},
+      {"model", CLI_TEXT, &a.model, "FILE", "a model: config.json, safetensors index or file"},
+      {"tokens", CLI_TEXT, &a.tokens, "N,N", "with --model: counts of tokens"},
+      {"tensor-parallel", CLI_INT, &a.n_ways, "N",
+       "with --model: the part that one of N GPUs computes (1)"},
+      {"apart", CLI_FLAG, &a.apart, NULL,
+       "with --model: q, k, v, gate and up are separate products"},
+      {"type", CLI_ELEM, &a.type, "T", "element type of A and B (default: the model's)"},
+      {"grid", CLI_TEXT, &a.grid, "FILE", "read the products from a file"},
+      {"weights-ready", CLI_FLAG, &a.weights_ready, NULL,
+       "with the attribute weights_ready: launches overlap"},
       {"target", CLI_TEXT, &a.target, "T", "sm_90a"},
-      {"policy", CLI_TEXT, &a.policy, "WORD", "how it is measured (default)"},
-      {"priority", CLI_INT, &a.priority, "P", "0 to 9, 9 first (4)"},
-      {"note", CLI_TEXT, &a.note, "TEXT", "what the campaign is called"},
-      {"again", CLI_FLAG, &a.again, NULL, "what has a choice, too"},
-      {"dry-run", CLI_FLAG, &a.dry_run, NULL, "print the product keys, send nothing"},
+      {"policy", CLI_TEXT, &a.policy, "WORD", "how the jobs are measured (default)"},
+      {"priority", CLI_INT, &a.priority, "P", "priority, 0 to 9; 9 is first (4)"},
+      {"note", CLI_TEXT, &a.note, "TEXT", "name of the campaign"},
+      {"again", CLI_FLAG, &a.again, NULL, "also tune products that have a choice"},
+      {"dry-run", CLI_FLAG, &a.dry_run, NULL, "only print the product keys"},
       {0}};
   const cli_command command = {
       "submit --server URL --class NAME --model FILE --tokens N,N", about, examples, options, 0, 0};

@@ -8,9 +8,8 @@
 #include "service_client.h"
 
 static const char about[] =
-    "Brings a local file up to the choices of a tuning service: what --db takes, and an "
-    "embedder's\n"
-    "heddle_tuned_read. Without an answer the file stays as it is, with a note.";
+    "Updates a local file with the choices of a tuning service. --db and heddle_tuned_read accept\n"
+    "the file. If the service does not answer, the file is unchanged, and a note says so.";
 static const char examples[] =
     "heddle sync --server http://tuner:7433 --class \"NVIDIA H200 700W\" -o h200.json\n"
     "heddle run examples/linear_bf16.heddle --db h200.json\n";

@@ -19,22 +19,23 @@
 #include "tuned_file.h"
 
 static const char about[] =
-    "Measures the legal schedules that promise most, each checked against double precision\n"
-    "before it is timed, and records every measurement in --db. The few fastest race the\n"
-    "default interleaved; from N = 1024 on each runs alone for a second, for the power cap\n"
-    "decides there (--no-sustained: interleaved, too). The winner is the choice that run, gen,\n"
-    "bench and explain take up (--db FILE there, or the shipped choices).\n"
+    "Measures the legal schedules with the least predicted times and records every measurement in\n"
+    "--db. Each result is compared with double precision before the schedule is timed. In the\n"
+    "last step the fastest schedules and the default run in interleaved rounds; for N >= 1024,\n"
+    "where the power cap limits the GPU, each runs alone for a second (--no-sustained:\n"
+    "interleaved). The fastest is the choice. run, gen, bench and explain use it with --db FILE.\n"
     "\n"
-    "A candidate that crashes, hangs or fails is recorded as such and costs itself alone; a\n"
-    "wrong result makes the exit code 1. --budget and Ctrl-C stop in good order, --resume goes\n"
-    "on with what the records lack: use it in slices.\n"
+    "A candidate that crashes, hangs or fails is recorded, and the search continues. If a result\n"
+    "is wrong, the exit code is 1. --budget and Ctrl-C stop cleanly, and --resume measures what\n"
+    "the records lack, so you can tune in several runs.\n"
     "\n"
-    "What is tuned is the problem's types, sizes, orders and epilogue, pairs and batches too,\n"
-    "without a user's function, alpha and beta. A line of a --grid file is TYPE M K N [DTYPE\n"
-    "[ORDER [weights_ready]]]; # starts a comment. Under weights_ready launches overlap; such\n"
-    "a product has records and a choice of its own.\n"
+    "A choice belongs to the types, sizes, orders and epilogue of the problem, including pairs\n"
+    "and batches; a user function, alpha and beta are ignored. Lines of a --grid file are TYPE M "
+    "K\n"
+    "N [DTYPE [ORDER [weights_ready]]]; # starts a comment. With weights_ready launches overlap,\n"
+    "and the product has its own records and choice.\n"
     "\n"
-    "Beside tuning: heddle tune list | merge | export | evaluate | calibrate.";
+    "Other commands: heddle tune list | merge | export | evaluate | calibrate.";
 
 static const char examples[] =
     "heddle tune examples/linear_bf16.heddle --db mine.db\n"
@@ -100,7 +101,7 @@ static heddle_status read_grid(heddle_context *ctx, const tune_args *a, product_
   hd_free(text);
   if (status == HEDDLE_OK && out->n == 0)
     status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = a->grid}, "tune.grid",
-                      "it holds no product; legal: TYPE M K N");
+                      "the file has no product; legal: TYPE M K N");
   return status;
 }
 
@@ -111,7 +112,7 @@ static heddle_status refuse_pitches(heddle_context *ctx, const int64_t size[HD_N
     if (size[pitches[i]])
       return hd_error(
           ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.pitch",
-          "got %s = %lld, but tuning measures rows without gaps; legal: M, N and K alone",
+          "got %s = %lld, but tuning measures matrices without padding; legal: M, N and K",
           hd_arg_name(pitches[i]), (long long)size[pitches[i]]);
   return HEDDLE_OK;
 }
@@ -205,7 +206,7 @@ static void print_progress(const hd_tune_event *e) {
           e->product_index + 1, e->n_products, name, (long long)e->n_measured,
           (long long)e->n_wanted, e->best * 1e6, (long long)e->n_lost);
   if (e->n_alone)
-    fprintf(stderr, "%s turn alone, %d of %d, ", e->round ? "second" : "first", e->turn + 1,
+    fprintf(stderr, "%s timed alone, %d of %d, ", e->round ? "second" : "first", e->turn + 1,
             e->n_alone);
   fprintf(stderr, "about %d:%02d left\n", left / 60, left % 60);
 }
@@ -268,7 +269,7 @@ static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const pro
   worker_words_free(&words);
   if (status == HEDDLE_OK && n_done < products->n)
     hd_note(ctx, HD_NOWHERE, "tune.unfinished",
-            "%d of %d problems have a choice; go on with --resume", n_done, products->n);
+            "%d of %d problems have a choice; continue with --resume", n_done, products->n);
   if (status == HEDDLE_OK && t.n_wrong)
     status = hd_error(ctx, HEDDLE_MISMATCH, HD_NOWHERE, "tune.verify",
                       "%d schedules gave a wrong result; see heddle tune list --all", t.n_wrong);
@@ -315,34 +316,39 @@ static int tune_main(int argc, char **argv) {
       .db = TUNE_DB_DEFAULT, .ready = "no", .seed = 1, .jobs = sysconf(_SC_NPROCESSORS_ONLN) - 2};
   a.jobs = a.jobs < 1 ? 1 : a.jobs > HD_TUNE_MOST_JOBS ? HD_TUNE_MOST_JOBS : a.jobs;
   const cli_option options[] = {
-      {"grid", CLI_TEXT, &a.grid, "FILE", "problems from a file: TYPE M K N a line"},
+      {"grid", CLI_TEXT, &a.grid, "FILE", "read the problems from a file: lines of TYPE M K N"},
       {"db", CLI_TEXT, &a.db, "FILE", TUNE_DB_ABOUT},
-      {"budget", CLI_INT, &a.budget, "SECONDS", "begin nothing after so long (no limit)"},
+      {"budget", CLI_INT, &a.budget, "SECONDS", "begin no measurement after this time (no limit)"},
       {"resume", CLI_FLAG, &a.resume, NULL, "measure only what the records lack"},
       {"exhaustive", CLI_FLAG, &a.exhaustive, NULL, "measure every legal schedule"},
       {"compare", CLI_FLAG, &a.compare, NULL,
-       "measure all, then race the search's choice with the best of all"},
-      {"only", CLI_TEXT, &a.only, "KEYS", "schedules that have these: \"a=desc raster_group=8\""},
-      {"top", CLI_INT, &a.top, "N", "measurements a problem (one in twenty, 8 to 64)"},
-      {"finalists", CLI_INT, &a.finalists, "N", "in the last race beside the default (6; alone 8)"},
+       "measure all, then time the search's choice against the best of all"},
+      {"only", CLI_TEXT, &a.only, "KEYS",
+       "only schedules with these keys: \"a=desc raster_group=8\""},
+      {"top", CLI_INT, &a.top, "N", "measurements for each problem (one in twenty, 8 to 64)"},
+      {"finalists", CLI_INT, &a.finalists, "N",
+       "contenders in the last step besides the default (6; alone 8)"},
       {"no-sustained", CLI_FLAG, &a.no_sustained, NULL,
-       "from N = 1024 on the last race is interleaved, too"},
+       "use interleaved rounds in the last step for N >= 1024, too"},
       {"jobs", CLI_INT, &a.jobs, "N",
-       "processes that compile ahead (two fewer than processors); 0: none"},
-      {"deadline", CLI_INT, &a.deadline, "SECONDS", "a candidate may take so long (30)"},
-      {"csv", CLI_FLAG, &a.csv, NULL, "a line a measurement: columns as bench's, and predicted_us"},
-      {"json", CLI_FLAG, &a.json, NULL, "an object a choice"},
-      {"size", CLI_TEXT, &a.sizes, "N=512,K=64", "of a problem whose sizes are known at launch"},
+       "processes that compile candidates in advance (processors - 2); 0: none"},
+      {"deadline", CLI_INT, &a.deadline, "SECONDS", "time limit of a candidate (30)"},
+      {"csv", CLI_FLAG, &a.csv, NULL,
+       "print one CSV line for each measurement: columns of bench, and predicted_us"},
+      {"json", CLI_FLAG, &a.json, NULL, "print one JSON object for each choice"},
+      {"size", CLI_TEXT, &a.sizes, "N=512,K=64",
+       "the sizes to tune, if they are known only at launch"},
       PROBLEM_SHAPE_OPTIONS(a.flags),
       PROBLEM_OPERAND_OPTIONS(a.flags),
       {"ceilings", CLI_TEXT, &a.ceilings, "FILE", TUNE_CEILINGS_ABOUT},
       {"weights-ready", CLI_TEXT, &a.ready, "W", PROMISE_ABOUT " (no)"},
-      {"target", CLI_TEXT, &a.target, "T", "sm_90a, or what the problem says"},
+      {"target", CLI_TEXT, &a.target, "T", "the target (default: the problem's, or sm_90a)"},
       {"device", CLI_INT, &a.device, "I", "device number (0)"},
-      {"seed", CLI_INT, &a.seed, "S", "of the operands (1)"},
+      {"seed", CLI_INT, &a.seed, "S", "seed of the operands (1)"},
       {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "ptxas (found on PATH); none: the driver compiles"},
       {"cache", CLI_TEXT, &a.cache, "DIR", "folder of compiled kernels (a temporary one)"},
-      {"worker", CLI_TEXT, &a.worker, "COMMAND", "another measuring process (lib/Tune/README.md)"},
+      {"worker", CLI_TEXT, &a.worker, "COMMAND",
+       "use another measuring process (lib/Tune/README.md)"},
       {0}};
   const cli_command command = {
       "tune FILE|PROBLEM | --grid FILE [OPTIONS]", about, examples, options, 0, 1};

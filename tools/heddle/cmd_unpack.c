@@ -32,10 +32,10 @@ static heddle_status unpack(sparse_job *job) {
 int cmd_unpack(int argc, char **argv) {
   const sparse_command command = {
       .usage = "unpack IN [--type T] [-o OUT]",
-      .about = "Turns a packed file back into the canonical format; the padding goes, and rows\n"
-               "of gate and up come apart.",
+      .about = "Converts a packed file to the canonical format. It removes the padding, and\n"
+               "separates rows of gate and up.",
       .examples = "heddle unpack w.packed -o w.canonical\n",
-      .of_type = "refuse another type",
+      .of_type = "refuse a file of another type",
       .run = unpack};
   return sparse_run(&command, argc, argv);
 }

@@ -4,27 +4,27 @@
 #define HD_COMMANDS_H
 
 #define HD_COMMANDS(X)                                                                             \
-  X(new, "print a problem's text, from what its options say")                                      \
+  X(new, "print the text of a problem from options")                                               \
   X(gen, "compile a problem to PTX, cubin, C launcher, header and manifest")                       \
   X(run, "compile a problem, run it and compare with the double-precision reference")              \
-  X(explain, "show how a problem will be computed, and why")                                       \
-  X(bench, "time a problem and the libraries a user would take instead, on the device")            \
-  X(tune, "find the fastest schedule of a problem by measuring, and keep records")                 \
-  X(submit, "ask a tuning service for choices: of a model, of a grid")                             \
-  X(sync, "bring a tuning service's choices into a local file")                                    \
+  X(explain, "show how a problem is computed, and why")                                            \
+  X(bench, "time a problem against cuBLASLt, cuSPARSELt and CUTLASS on the device")                \
+  X(tune, "find the fastest schedule of a problem by measuring, and record it")                    \
+  X(submit, "ask a tuning service to tune the layers of a model, or a grid")                       \
+  X(sync, "copy the choices of a tuning service to a local file")                                  \
   X(fleet, "list the GPUs and campaigns of a tuning service")                                      \
-  X(report, "tables, goals and pictures of what bench measured")                                   \
-  X(cost, "measure what Heddle itself costs: compiling, loading, launching")                       \
-  X(prune, "make a dense matrix 2:4 sparse")                                                       \
-  X(compress, "turn a 2:4 sparse matrix into the canonical format")                                \
-  X(pack, "turn a canonical or dense matrix into the packed format of a chip family")              \
-  X(unpack, "turn a packed matrix back into the canonical format")                                 \
-  X(decompress, "turn a canonical or packed matrix back into a dense one")                         \
-  X(scales, "turn block scales into the order that kernels read")                                  \
-  X(check, "say whether a matrix or a file is sound")                                              \
+  X(report, "print tables, goals and pictures of the results of bench")                            \
+  X(cost, "measure Heddle's own overhead: compiling, loading, launching")                          \
+  X(prune, "prune a dense matrix to 2:4 sparsity")                                                 \
+  X(compress, "convert a 2:4 sparse matrix to the canonical format")                               \
+  X(pack, "convert a canonical or dense matrix to the packed format of a chip family")             \
+  X(unpack, "convert a packed matrix to the canonical format")                                     \
+  X(decompress, "convert a canonical or packed matrix to a dense one")                             \
+  X(scales, "convert block scales to the order that kernels read")                                 \
+  X(check, "check a matrix or a file")                                                             \
   X(list, "list the sparse tensor-core instructions and their targets")                            \
   X(legal, "check lines of TARGET PTX_VERSION INSTRUCTION from standard input")                    \
-  X(layout, "print which thread holds which element of an instruction's operand")                  \
+  X(layout, "print the thread and register of each element of an operand")                         \
   X(descriptor, "encode and decode matrix and instruction descriptors")
 
 #define HD_COMMAND_DECLARE(name, about) int cmd_##name(int argc, char **argv);

@@ -76,8 +76,8 @@ static heddle_status read_text(heddle_context *ctx, compile_input *in) {
   if (in->path && given)
     return hd_error(
         ctx, HEDDLE_INVALID, HD_NOWHERE, "problem.option",
-        "got %.200s and options that say a problem; legal: one of them; nearest: heddle new prints "
-        "the options' problem as a text",
+        "got %.200s and options of a problem; legal: one of them; nearest: heddle new prints the "
+        "text of the options' problem",
         in->path);
   if (in->path)
     return hd_file_read_text(ctx, in->path, &in->text, &in->text_bytes);
@@ -163,16 +163,16 @@ heddle_status compile_input_product(heddle_context *ctx, compile_input *in,
   const hd_problem *p = &in->front.problem;
   if (p->block && !hd_scales_promoted(p))
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "tune.block-scale",
-                    "a product with block scales is not measured; legal: a schedule of one's "
-                    "own, as `heddle explain` shows it");
+                    "a product with block scales cannot be measured; legal: --schedule, as `heddle "
+                    "explain` prints it");
   if (hd_is_batch(p) && !p->g.value)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->g.op->loc, "tune.batch",
-                    "a batch whose g is known at launch is not measured; legal: a fixed g, as "
-                    "-g 8");
+                    "a batch whose g is known only at launch cannot be measured; legal: a fixed g, "
+                    "as -g 8");
   if (p->user || p->alpha || p->beta)
     hd_note(ctx, p->epilogue->loc, "tune.epilogue",
-            "what is measured is without %s, which cost%s no other tile",
-            p->user ? "the user's function" : "alpha and beta", p->user ? "s" : "");
+            "the measurement leaves out %s, which do%s not change the best tile",
+            p->user ? "the user function" : "alpha and beta", p->user ? "es" : "");
   *product = hd_product_of(p, hint_mnk);
   return HEDDLE_OK;
 }
@@ -201,7 +201,7 @@ static heddle_status read_borders(heddle_context *ctx, const char *text, char di
   if (ok && *n)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "buckets.borders",
-                  "got \"%.60s\"; legal: auto, none, or up to %d rising borders; nearest: "
+                  "got \"%.60s\"; legal: auto, none, or up to %d increasing limits; nearest: "
                   "%c=16,64,512",
                   text, HD_MOST_BUCKETS - 1, dim - 0x20);
 }
@@ -224,8 +224,8 @@ static heddle_status read_typical(heddle_context *ctx, const char *text,
   }
   return ok ? HEDDLE_OK
             : hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "buckets.typical",
-                       "got \"%.60s\"; legal: up to %d rising sizes, each with a weight above 0; "
-                       "nearest: 1:0.5,512:0.3",
+                       "got \"%.60s\"; legal: up to %d increasing sizes, each with a weight above "
+                       "0; nearest: 1:0.5,512:0.3",
                        text, HD_MOST_TYPICAL);
 }
 
@@ -272,7 +272,7 @@ static void note_feature(heddle_context *ctx, const hd_problem *p) {
   for (size_t i = 0; i < HD_COUNT(features); i++)
     if (strcmp(p->target->name, features[i].plain) == 0)
       hd_note(ctx, p->kernel->loc, "target.feature",
-              "%s is code for later chips, too; the same chip has %s as %sa", features[i].plain,
+              "%s is portable to later chips; %s needs the target %sa", features[i].plain,
               features[i].has, features[i].plain);
 }
 

@@ -37,30 +37,30 @@ typedef struct compile_input {
 
 /* Rows of a command's option table for the input in variable `in`. */
 #define COMPILE_INPUT_OPTIONS(in)                                                                  \
-  {"target", CLI_TEXT, &(in).target, "T", "over the text's target: sm_80 … sm_121a"},              \
+  {"target", CLI_TEXT, &(in).target, "T", "replaces the target of FILE: sm_80 … sm_121a"},         \
       {"schedule", CLI_TEXT, &(in).schedule, "S",                                                  \
-       "over the default schedule: \"tile=128x256x64 stages=4\""},                                 \
+       "overrides the default schedule: \"tile=128x256x64 stages=4\""},                            \
       {"typical", CLI_TEXT, &(in).typical, "N:W,N:W",                                              \
-       "sizes that launches have, with weights: 1:0.5,512:0.3; buckets are for them"},             \
+       "sizes of launches with weights, to make buckets for: 1:0.5,512:0.3"},                      \
       {"buckets", CLI_TEXT, &(in).buckets, "B",                                                    \
-       "schedules by a size known at launch: auto, none, or borders: N=16,64,512"},                \
+       "one schedule for each range of a size: auto, none, or limits: N=16,64,512"},               \
       {"epilogue", CLI_TEXT, &(in).epilogue, "FILE",                                               \
-       "LLVM IR or bitcode of the user's epilogue function"},                                      \
+       "the user epilogue, as LLVM IR or bitcode"},                                                \
       {"ptxas", CLI_TEXT, &(in).ptxas, "PATH",                                                     \
-       "the assembler (default: on PATH, then /usr/local/cuda/bin); none: do without"},            \
+       "the assembler (default: PATH, then /usr/local/cuda/bin), or none"},                        \
       {"cache", CLI_TEXT, &(in).cache, "DIR",                                                      \
-       "keep and reuse compiled kernels (or $HEDDLE_CACHE)"},                                      \
+       "folder of compiled kernels, kept and reused ($HEDDLE_CACHE)"},                             \
       {"db", CLI_TEXT, &(in).db, "FILE",                                                           \
-       "tuned choices: of `heddle tune`, or its export (the shipped)"},                            \
+       "tuned choices: records of `heddle tune` or an export (the shipped ones)"},                 \
       SERVICE_LOOKUP_OPTIONS((in).service),                                                        \
   {                                                                                                \
-    "no-tuned", CLI_FLAG, &(in).no_tuned, NULL, "the model's default, whatever was tuned"          \
+    "no-tuned", CLI_FLAG, &(in).no_tuned, NULL, "use the model's default; ignore tuned choices"    \
   }
 
 /* Of a command whose output has the kernel's name. */
 #define COMPILE_INPUT_NAMES(in)                                                                    \
-  {"name", CLI_TEXT, &(in).name, "NAME", "the kernel's name, in place of the text's"}, {           \
-    "prefix", CLI_TEXT, &(in).prefix, "P", "before the kernel's name"                              \
+  {"name", CLI_TEXT, &(in).name, "NAME", "the name of the kernel (default: from FILE)"}, {         \
+    "prefix", CLI_TEXT, &(in).prefix, "P", "prefix for the name of the kernel"                     \
   }
 
 /* Reads the files and finds ptxas. HEDDLE_ENVIRONMENT when --ptxas names nothing that runs. */

@@ -64,7 +64,8 @@ heddle_status csv_each_of(heddle_context *ctx, const char *name, char *text, csv
   }
   if (status == HEDDLE_OK && row.names.n < 2) /* one word is any line of any text */
     status = hd_error(ctx, HEDDLE_INVALID, lines.loc, "csv.head",
-                      "no line names the columns; legal: a CSV of heddle bench or tune");
+                      "the line with the names of the columns is missing; legal: a CSV of heddle "
+                      "bench or tune");
   return status;
 }
 

@@ -20,7 +20,7 @@ static void add_tuned(explained *e, const hd_product *product) {
   if (entry->default_seconds > 0)
     hd_strbuf_printf(t, " (the default %.2f us)", entry->default_seconds * 1e6);
   if (entry->sustained > 0)
-    hd_strbuf_printf(t, ", sustained alone %.2f us", entry->sustained * 1e6);
+    hd_strbuf_printf(t, ", sustained %.2f us", entry->sustained * 1e6);
   if (entry->default_sustained > 0)
     hd_strbuf_printf(t, " (the default %.2f us)", entry->default_sustained * 1e6);
   if (strcmp(own, name) != 0)
@@ -48,12 +48,12 @@ int32_t explain_n_terms(const explained *e) {
 static void add_dense(explained *e) {
   const double doubt = 1.2, dense = e->dense_seconds, sparse = e->sparse_seconds;
   hd_strbuf *t = explain_add(e, EXPLAIN_TIME, "dense");
-  hd_strbuf_printf(t, "about %.2f us by a dense library on the unpruned matrix: ", dense * 1e6);
+  hd_strbuf_printf(t, "about %.2f us with a dense library on the unpruned matrix: ", dense * 1e6);
   if (dense * doubt < sparse)
-    hd_strbuf_printf(t, "dense would be faster, sparse takes %.2fx its time", sparse / dense);
+    hd_strbuf_printf(t, "dense is probably faster, sparse takes %.2fx as long", sparse / dense);
   else if (dense < sparse)
     hd_strbuf_printf(t,
-                     "dense may be faster, sparse takes %.2fx its time; heddle bench measures both",
+                     "dense may be faster, sparse takes %.2fx as long; heddle bench measures both",
                      sparse / dense);
   else
     hd_strbuf_printf(t, "sparse is %.2fx as fast", dense / sparse);
@@ -63,7 +63,7 @@ static void add_copied(explained *e) {
   double seconds = e->cost.alone[HD_RESOURCE_COPY];
   if (seconds > 0)
     hd_strbuf_printf(explain_add(e, EXPLAIN_TIME, "copied"),
-                     "B first, by a kernel of its own: %.2f us, then TMA", seconds * 1e6);
+                     "a separate kernel copies B first: %.2f us", seconds * 1e6);
 }
 
 /* Of a B whose pitch no tensor map takes: the default with rows a little longer. */
@@ -78,7 +78,7 @@ static void add_padded(explained *e) {
   padded.b.ld = (pitch + unit - 1) / unit * unit;
   hd_schedule best = hd_schedule_default(e->ceilings, &padded);
   hd_strbuf_printf(explain_add(e, EXPLAIN_TIME, "padded"),
-                   "%.2f us if B's rows lay %lld elements apart, a multiple of %d bytes",
+                   "%.2f us if the pitch of B were %lld elements, a multiple of %d bytes",
                    hd_schedule_cost(&padded, &best, e->mnk, e->ceilings).seconds * 1e6,
                    (long long)padded.b.ld, MAP_ALIGN);
 }
@@ -132,7 +132,7 @@ void explain_cost(explained *e) {
   sort_terms(e);
   hd_strbuf *t = explain_add(e, EXPLAIN_TIME, EXPLAIN_PREDICTED);
   if (!e->is_estimate) {
-    hd_strbuf_printf(t, "nothing: the ceilings of %s are not measured", p->target->name);
+    hd_strbuf_printf(t, "nothing: the ceilings of %s were not measured", p->target->name);
     return;
   }
   hd_strbuf_printf(t, "%.2f us for M=%lld N=%lld K=%lld on an %s: %lld units of work, %.2f waves",

@@ -16,7 +16,7 @@ hd_strbuf *explain_add(explained *e, explain_part part, const char *label) {
 /* Who adds up the parts of a tile. */
 static const char *summing(const hd_problem *p, const hd_schedule *s) {
   if (hd_schedule_along_k(s) == 1)
-    return "last to arrive";
+    return "last CTA to arrive";
   return hd_schedule_owners(p, s) > 1 ? "CTAs of their cluster" : "first of their cluster";
 }
 
@@ -73,14 +73,15 @@ void explain_problem_facts(explained *e) {
                      HD_REDUCE_ROWS, p->scale_d ? "; D is divided by scales made of it" : "");
   if (p->pair)
     hd_strbuf_add(explain_add(e, EXPLAIN_PROBLEM, "pairs"),
-                  "A's rows are gate and up, interleaved (heddle pack --pair); D has M / 2 rows");
+                  "rows of gate and up are interleaved in A (heddle pack --pair); D has M / 2 "
+                  "rows");
 }
 
 /* ---- the schedule ---- */
 
 static const char *sharing(const hd_schedule *s) {
   return s->cluster < 2                   ? ""
-         : hd_schedule_is_pair(s)         ? ", pairs of CTAs multiply together, half of B in each"
+         : hd_schedule_is_pair(s)         ? ", pairs of CTAs multiply together, each with half of B"
          : s->multicast == HD_MULTICAST_A ? ", A multicast to 2 CTAs"
                                           : ", B multicast to 2 CTAs";
 }
@@ -94,10 +95,10 @@ static void add_work(explained *e) {
   hd_strbuf_printf(t, "%" PRId64 " tiles%s", tiles,
                    hd_is_batch(p) && !p->g.value ? " in each product" : "");
   if (s->split_k > 1)
-    hd_strbuf_printf(t, " by %d splits of k, summed by the %s", s->split_k, summing(p, s));
+    hd_strbuf_printf(t, " by %d splits of k, added up by the %s", s->split_k, summing(p, s));
   if (s->stream_k)
-    hd_strbuf_add(t, ", the last waves shared over k (stream-K)");
-  hd_strbuf_printf(t, ", %d CTA%s an SM%s%s", s->ctas_per_sm, s->ctas_per_sm == 1 ? "" : "s",
+    hd_strbuf_add(t, ", the last waves divided over k (stream-K)");
+  hd_strbuf_printf(t, ", %d CTA%s per SM%s%s", s->ctas_per_sm, s->ctas_per_sm == 1 ? "" : "s",
                    s->persistent ? ", persistent" : "", sharing(s));
 }
 
@@ -115,16 +116,16 @@ void explain_schedule_facts(explained *e) {
                      hd_verified_by_name(row->syntax_verified_by),
                      hd_verified_by_name(row->layout_verified_by), row->source);
   hd_strbuf_printf(explain_add(e, EXPLAIN_SCHEDULE, "tile"),
-                   "%d x %d, k %d a stage, %d stages of %d bytes; a CTA may take %d bytes of "
-                   "shared memory",
+                   "%d x %d, %d of k in a stage, %d stages of %d bytes; limit of a CTA: %d bytes "
+                   "of shared memory",
                    s->tile_m, s->tile_n, s->tile_k, s->stages, hd_schedule_stage_bytes(p, s),
                    hd_schedule_shared_limit(p, s));
   hd_strbuf_printf(explain_add(e, EXPLAIN_SCHEDULE, "registers"),
-                   "%d accumulators a thread over %d warps", hd_schedule_accumulators(p, s),
+                   "%d accumulators per thread in %d warps", hd_schedule_accumulators(p, s),
                    s->warps_m * s->warps_n);
   if (hd_schedule_is_tensor(s))
     hd_strbuf_printf(explain_add(e, EXPLAIN_SCHEDULE, "tensor"),
-                     "%d tiles of accumulators, metadata%s of %d stages: %d columns of %u",
+                     "%d tiles of accumulators, metadata%s for %d stages: %d columns of %u",
                      hd_schedule_sum_slots(p, s), p->block ? " and scales" : "", s->stages,
                      hd_schedule_columns(p, s), p->target->tensor_columns);
   if (p->m.value && p->n.value)
@@ -135,31 +136,30 @@ void explain_schedule_facts(explained *e) {
 
 static const char *path_cost(const char *path) {
   if (!strncmp(path, "tma", 3))
-    return "one thread issues tensor-map copies; no address arithmetic";
+    return "one thread issues TMA copies; no address arithmetic";
   if (!strncmp(path, "copied", 6))
-    return "another kernel copies B into the workspace first, then one thread issues tensor-map "
-           "copies";
+    return "another kernel first copies B into the workspace; then one thread issues TMA copies";
   if (!strcmp(path, "copy_b"))
-    return "B is read and written once, before the kernels that read the copy";
+    return "reads and writes B once, before the kernels that read the copy";
   if (!strcmp(path, "combine"))
-    return "each column that an index names is read once, each of D written once";
+    return "reads each column that an index names once, and writes each column of D once";
   if (!strcmp(path, "gather16"))
     return "producer warps copy rows by index with cp.async, 16 bytes a thread, then a proxy "
            "fence: no multicast";
   if (!strcmp(path, "gather8"))
-    return "producer warps copy by cp.async of 8 bytes, stages ahead, then a proxy fence: no "
-           "multicast";
+    return "producer warps copy with cp.async, 8 bytes a thread, some stages in advance, then a "
+           "proxy fence: no multicast";
   if (!strcmp(path, "gather4"))
-    return "producer warps copy by cp.async of 4 bytes, stages ahead, then a proxy fence: twice "
-           "the copy instructions of gather8, no multicast";
+    return "producer warps copy with cp.async, 4 bytes a thread, some stages in advance, then a "
+           "proxy fence: twice as many copy instructions as gather8, no multicast";
   if (!strncmp(path, "gather", 6))
-    return "producer warps load and store every element, then a proxy fence: many instructions a "
-           "byte, no multicast; expect a fraction of the TMA path's speed";
+    return "producer warps load and store every element, then a proxy fence: many instructions per "
+           "byte, no multicast; much slower than TMA";
   if (!strcmp(path, "cp_async16"))
     return "cp.async of 16 bytes: full speed";
   if (!strcmp(path, "cp_async4"))
-    return "cp.async of 4 bytes: four times the copy instructions";
-  return "element loads and shared stores: through registers, two instructions an element";
+    return "cp.async of 4 bytes: four times as many copy instructions";
+  return "element loads and shared stores: through registers, two instructions per element";
 }
 
 static void add_expr(hd_strbuf *t, const hd_expr *x) {
@@ -176,10 +176,11 @@ static void add_launch(explained *e, const hd_variant *v) {
   if (v->dependent_launch)
     hd_strbuf_printf(explain_add(e, EXPLAIN_LAUNCH, "launch"),
                      "dependent: may start before its predecessor in the stream has ended; %s",
-                     v->weights_ready ? "A is read before" : "nothing is read before");
+                     v->weights_ready ? "A is read before it has ended" :
+                     "nothing is read before it has ended");
   if (v->tile_cluster < v->cluster)
     hd_strbuf_printf(explain_add(e, EXPLAIN_LAUNCH, v->dependent_launch ? "" : "launch"),
-                     "in clusters of %d that share nothing, so that they are spread evenly",
+                     "in clusters of %d that share nothing, to distribute the CTAs evenly",
                      v->cluster);
 }
 
@@ -188,7 +189,8 @@ static void add_variant(hd_strbuf *t, const hd_variant *v) {
                    v->n_threads);
   if (v->n_registers) /* ptxas tells */
     hd_strbuf_printf(t, "%d registers, ", v->n_registers);
-  hd_strbuf_printf(t, "%d bytes of shared memory\ntaken when", v->shared_bytes);
+  hd_strbuf_printf(t, "%d bytes of shared memory\n"
+                      "used when", v->shared_bytes);
   for (int r = 0; r < v->n_requirements; r++) {
     hd_strbuf_add(t, r ? " and " : " ");
     add_expr(t, &v->requirement[r].value);
@@ -197,9 +199,9 @@ static void add_variant(hd_strbuf *t, const hd_variant *v) {
     else
       hd_strbuf_printf(t, " is a multiple of %" PRId64, v->requirement[r].modulo);
   }
-  const char *otherwise = v->runs_ahead    ? " b=copied is"
-                          : v->runs_behind ? " the products are, behind them"
-                                           : " nothing before it fits";
+  const char *otherwise = v->runs_ahead    ? " b=copied is used"
+                          : v->runs_behind ? " the products are used; runs after them"
+                                           : " no entry before it can be used";
   hd_strbuf_printf(t, "%s\ncost: %s", v->n_requirements ? "" : otherwise, path_cost(v->path));
 }
 

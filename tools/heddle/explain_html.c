@@ -66,7 +66,7 @@ static void add_schedule(hd_strbuf *out, const explained *e) {
                    s->tile_m, s->tile_n, hd_key_word(HD_KEY_FAMILY, s->family), s->tile_k,
                    s->stages);
   add_facts(out, e, EXPLAIN_SCHEDULE);
-  hd_strbuf_add(out, "<details><summary>What each key says</summary>\n");
+  hd_strbuf_add(out, "<details><summary>Meaning of each key</summary>\n");
   hd_html_table(out, NULL, e, HD_N_KEYS, columns, HD_COUNT(columns), "");
   hd_strbuf_add(out, "</details>\n");
 }
@@ -97,7 +97,7 @@ static void cell_bar_name(hd_strbuf *out, const void *rows, int row, int col) {
   (void)col;
   hd_html_text(out, b->list[row].name);
   if (b->list[row].binds)
-    hd_strbuf_add(out, ": <strong>this binds</strong>");
+    hd_strbuf_add(out, ": <strong>the bottleneck</strong>");
 }
 
 static void cell_bar_us(hd_strbuf *out, const void *rows, int row, int col) {
@@ -128,17 +128,17 @@ static void add_time(hd_strbuf *out, const explained *e) {
   }
   add_bar(&whole, "predicted", "", e->cost.seconds);
   add_bar(&whole, "measured", "", entry ? entry->seconds : 0);
-  add_bar(&whole, "measured, sustained alone", "", entry ? entry->sustained : 0);
-  add_bar(&whole, "the default, measured", "other", entry ? entry->default_seconds : 0);
-  add_bar(&whole, "a dense library, predicted", "other", e->dense_seconds);
+  add_bar(&whole, "measured, sustained", "", entry ? entry->sustained : 0);
+  add_bar(&whole, "measured time of the default", "other", entry ? entry->default_seconds : 0);
+  add_bar(&whole, "predicted time of a dense library", "other", e->dense_seconds);
   add_bars(out, "Time", "a launch", &whole);
   add_facts(out, e, EXPLAIN_TIME);
   for (int32_t i = 0; i < explain_n_terms(e); i++)
     add_bar(&terms, hd_resource_name(e->by_time[i]), i ? "" : "binds",
             e->cost.alone[e->by_time[i]]);
-  add_bars(out, "What limits it", "alone, this would take", &terms);
-  hd_strbuf_add(out, "<p>The terms of the model, each as if the others took no time; those below "
-                     "a twentieth of the largest are left out.</p>\n");
+  add_bars(out, "Limits", "time if the others took none", &terms);
+  hd_strbuf_add(out, "<p>The terms of the cost model, each as if the others took no time. Terms "
+                     "below a twentieth of the largest are left out.</p>\n");
 }
 
 /* ---- shared memory ---- */
@@ -166,7 +166,7 @@ static void cell_item(hd_strbuf *out, const void *rows, int row, int col) {
   hd_html_swatch(out, row);
   hd_html_text(out, explain_item_name(item_of(rows, row)));
   if (is_over(&m->e->shared, row))
-    hd_strbuf_add(out, ", over the ring");
+    hd_strbuf_add(out, ", overlaps the ring");
   if (item_of(rows, row)->op->kind == HD_OP_BARRIER)
     hd_strbuf_add(out, ", barriers");
 }
@@ -207,9 +207,10 @@ static int32_t spans_of(const map *m, int64_t taken, hd_arena *arena, hd_span **
     }
   if (taken > l->n_bytes)
     (*spans)[n++] = (hd_span){(double)l->n_bytes / limit, (double)taken / limit, "unused",
-                              "alignment of the first byte, and what keeps further CTAs away", -1};
+                              "alignment of the first byte, and padding that limits the CTAs per "
+                              "SM", -1};
   (*spans)[n++] =
-      (hd_span){(double)taken / limit, 1, "free", "what the launch does not ask for", -1};
+      (hd_span){(double)taken / limit, 1, "free", "not requested by the launch", -1};
   return n;
 }
 
@@ -231,7 +232,7 @@ static void add_map(hd_strbuf *out, explained *e) {
                                  hd_arena_printf(&e->arena, "%" PRId64 " KiB", at)};
   hd_strbuf_add(out, "<h2>Shared memory</h2>\n");
   const char *title = hd_arena_printf(
-      &e->arena, "%" PRId64 " of the %" PRId64 " bytes that a CTA may take, to scale", taken,
+      &e->arena, "%" PRId64 " of the %" PRId64 " bytes that a CTA can use, to scale", taken,
       m.limit);
   hd_html_strip(out, title, spans, n, ticks, n_ticks);
   hd_html_table(out, NULL, &m, e->shared.n_items, columns, HD_COUNT(columns), "");
@@ -282,7 +283,7 @@ static void add_occupancy(hd_strbuf *out, const explained *e) {
     list[n++] = (need){"columns of tensor memory", hd_schedule_columns(e->problem, e->schedule),
                        t->tensor_columns};
   hd_html_table(out, "Occupancy", list, n, columns, HD_COUNT(columns), "");
-  hd_strbuf_printf(out, "<p>Entry point <code>%s</code>; the schedule asks for %d CTA%s an SM.",
+  hd_strbuf_printf(out, "<p>Entry point <code>%s</code>; the schedule requests %d CTA%s per SM.",
                    v->entry, e->schedule->ctas_per_sm, e->schedule->ctas_per_sm > 1 ? "s" : "");
   hd_strbuf_add(out, v->n_registers ? "</p>\n" : " Registers are not known without ptxas.</p>\n");
 }
@@ -358,8 +359,8 @@ static void add_buckets(hd_strbuf *out, explained *e) {
   }
   for (int64_t at = 1; (double)at <= last && n_ticks < MOST_TICKS; at *= 2)
     ticks[n_ticks++] = (hd_tick){along(at, last), hd_arena_printf(&e->arena, "%" PRId64, at)};
-  hd_strbuf_printf(out, "<h2>A kernel for each range of %s</h2>\n", e->input->plan.dim);
-  hd_html_strip(out, "Tiles by the size at launch, octaves of equal width", spans, e->n_buckets,
+  hd_strbuf_printf(out, "<h2>One kernel for each range of %s</h2>\n", e->input->plan.dim);
+  hd_html_strip(out, "Tiles by the size at launch, logarithmic", spans, e->n_buckets,
                 ticks, n_ticks);
   hd_html_table(out, NULL, e, e->n_buckets, columns, HD_COUNT(columns), "");
 }
@@ -385,12 +386,13 @@ typedef struct ranking {
 static void add_ratio(hd_strbuf *out, const explained *e, const hd_cost *cost) {
   double ratio = cost->seconds / e->cost.seconds;
   if (ratio > 0.995 && ratio < 1.005)
-    hd_strbuf_add(out, "the same, by the model");
+    hd_strbuf_add(out, "the same predicted time");
   else
-    hd_strbuf_printf(out, "%.2f × the time: %s %s", ratio, hd_resource_name(cost->binds), "binds");
+    hd_strbuf_printf(out, "%.2f × the time; bottleneck: %s %s", ratio,
+                     hd_resource_name(cost->binds), "binds");
   if (ratio <= 0.995)
     hd_strbuf_add(out, e->input->entry ? "; but the choice was measured"
-                       : ratio > 0.9   ? "; no more than the model is off by"
+                       : ratio > 0.9   ? "; within the error of the model"
                                        : "; heddle tune measures it");
 }
 
@@ -454,14 +456,15 @@ static void add_alternatives(hd_strbuf *out, const explained *e) {
     r.list[i] = &e->alternative[i];
   qsort(r.list, (size_t)e->n_alternatives, sizeof *r.list, by_rank);
   hd_strbuf_printf(out,
-                   "<h2>Alternatives</h2>\n<p>Each over the default schedule, as "
-                   "<code>--schedule</code> takes it%s.</p>\n",
-                   e->is_estimate ? "; legal ones by predicted time" : "");
+                   "<h2>Alternatives</h2>\n"
+                   "<p>Each overrides the default schedule, as the value of "
+                   "<code>--schedule</code>%s.</p>\n",
+                   e->is_estimate ? "; legal ones are ordered by predicted time" : "");
   hd_html_table(out, NULL, &r, e->n_alternatives, columns, HD_COUNT(columns), "");
   if (!e->n_tiles)
     return;
   hd_html_table(out, "Other tiles", e, e->n_tiles, tiles, HD_COUNT(tiles), "");
-  hd_strbuf_printf(out, "<p>Of %zu legal schedules.</p>\n", e->n_legal);
+  hd_strbuf_printf(out, "<p>Out of %zu legal schedules.</p>\n", e->n_legal);
 }
 
 /* ---- the page ---- */

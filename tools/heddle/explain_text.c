@@ -43,7 +43,7 @@ static void print_bucket(const explained *e, const explain_bucket *b) {
 static void print_terms(const explained *e) {
   for (int32_t i = 0; i < explain_n_terms(e); i++)
     printf("          %8.2f us  %s%s\n", e->cost.alone[e->by_time[i]] * 1e6,
-           hd_resource_name(e->by_time[i]), i ? "" : ": this binds");
+           hd_resource_name(e->by_time[i]), i ? "" : ": the bottleneck");
 }
 
 static void print_time(const explained *e) {

@@ -11,7 +11,7 @@
 static void report(const hd_file_part *file, bool was_there) {
   if (file->data)
     printf("wrote %s (%zu bytes%s)\n", file->path, file->n_bytes,
-           was_there ? ", in place of an earlier one" : "");
+           was_there ? ", replaced an earlier one" : "");
   else if (was_there)
     printf("removed %s (of an earlier kernel)\n", file->path);
 }
@@ -39,8 +39,9 @@ static heddle_status check_targets(heddle_context *ctx, const char *path, const 
   heddle_status status =
       !other ? HEDDLE_OK
              : hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "gen.exists",
-                        "there is a kernel of this name for %s, this one is for %s; legal: another "
-                        "-o or --name, --targets for one launcher of all, --force to replace it",
+                        "there is a kernel of this name for %s, and this one is for %s; legal: "
+                        "another -o or --name, --targets for one launcher of both, --force to "
+                        "replace it",
                         hd_strbuf_text(&before), targets);
   hd_strbuf_free(&before);
   return status;

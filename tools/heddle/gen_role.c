@@ -17,8 +17,7 @@ static heddle_status refuse_choices(heddle_context *ctx, const compile_input *in
   if (!got)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = in->path}, "gen.role",
-                  "got --%s, and kernels of role level leave nothing to choose; legal: --epilogue, "
-                  "--ptxas, -o",
+                  "got --%s for a kernel at role level; legal: --epilogue, --ptxas, -o",
                   got);
 }
 
@@ -28,7 +27,7 @@ heddle_status gen_role_compile(heddle_context *ctx, const compile_input *in,
   HD_TRY(refuse_choices(ctx, in, sizes));
   HD_TRY(hd_check(ctx, module, NULL, NULL)); /* no kernel leaves unchecked */
   const hd_op *kernel = hd_find_op(module->body, HD_OP_KERNEL);
-  hd_emit_options options = {.header = "Written at role level, checked.",
+  hd_emit_options options = {.header = "Written at role level, and checked.",
                              .user = {in->epilogue_text, in->epilogue_bytes,
                                       in->epilogue_worker}};
   hd_emit_result emitted = {0};

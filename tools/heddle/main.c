@@ -22,12 +22,17 @@ static const command commands[] = {HD_COMMANDS(ENTRY)};
 enum { N_COMMANDS = HD_COUNT(commands) };
 
 static void print_help(void) {
-  printf("heddle: 2:4 sparse matrix multiply for tensor cores, as PTX\n\n"
-         "usage: heddle COMMAND [ARGUMENTS] | help COMMAND | --version | --build\n\nCommands:\n");
+  printf("heddle: generates GPU kernels that multiply a 2:4 sparse by a dense matrix\n"
+         "\n"
+         "usage: heddle COMMAND [ARGUMENTS] | help COMMAND | --version | --build\n"
+         "\n"
+         "Commands:\n");
   for (int i = 0; i < N_COMMANDS; i++)
     printf("  %-11s %s\n", commands[i].name, commands[i].about);
-  printf("\n`heddle COMMAND --help` shows its options and examples.\n\n"
-         "Exit codes: 0 done, 1 wrong result or fault found, 2 wrong use or malformed input,\n"
+  printf("\n"
+         "`heddle COMMAND --help` shows options and examples.\n"
+         "\n"
+         "Exit codes: 0 success, 1 wrong result or fault found, 2 wrong usage or malformed input,\n"
          "3 well-formed but not supported, 4 environment, 5 a bug in heddle.\n");
 }
 
@@ -45,7 +50,8 @@ static int unknown_command(const char *word) {
   const char *nearest = cli_nearest(word, names, N_COMMANDS + 2);
   return cli_is_near(word, nearest)
              ? cli_usage_error("cli.command", "unknown command '%s'; nearest: %s", word, nearest)
-             : cli_usage_error("cli.command", "unknown command '%s'; legal: those of heddle --help",
+             : cli_usage_error("cli.command",
+                               "unknown command '%s'; legal: the commands of heddle --help",
                                word);
 }
 
@@ -107,7 +113,8 @@ static int dispatch(int argc, char **argv) {
   if (!strcmp(word, "--version")) {
     char *ptxas = compile_find_ptxas();
     printf("heddle %s\ncommit %s, LLVM %s\nptxas %s\n", HEDDLE_VERSION, hd_build_commit(),
-           hd_build_llvm(), ptxas ? ptxas : "none: gen writes PTX alone, the driver compiles it");
+           hd_build_llvm(), ptxas ? ptxas :
+           "none: gen writes only PTX, and the driver compiles it");
     free(ptxas);
     return 0;
   }

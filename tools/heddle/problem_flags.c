@@ -62,9 +62,10 @@ static heddle_status read_size(heddle_context *ctx, heddle_problem *p, heddle_di
   const char *digits = text ? text + 2 * dynamic : "";
   if (!text)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "problem.option",
-                    "got no %s; legal: -m, -n, -k and --type together, or a FILE", option);
+                    "%s is missing; legal: -m, -n, -k and --type together, or a FILE", option);
   if ((*digits || !dynamic) && (!cli_parse_int(digits, &value) || value < 1))
-    return wrong(ctx, option, text, "a size as 4096, or ..65536 for one that is known at launch");
+    return wrong(ctx, option, text,
+                 "a size as 4096, or ..65536 for one that is known only at launch");
   if (dynamic)
     heddle_problem_set_dynamic(p, dim, value, divisible_by);
   else
@@ -78,7 +79,8 @@ static heddle_status read_bias(heddle_context *ctx, heddle_problem *p, const cha
   static const heddle_elem elems[] = {HEDDLE_F32, HEDDLE_BF16, HEDDLE_F16};
   int which;
   if ((text[0] != 'm' && text[0] != 'n') || (text[1] && text[1] != ':'))
-    return wrong(ctx, "--bias", text, "m (a value a row of D) or n (a column), as m or m:bf16");
+    return wrong(ctx, "--bias", text,
+                 "m (one for each row of D) or n (one for each column), as m or m:bf16");
   HD_TRY(read_word(ctx, "--bias", text[1] ? text + 2 : NULL, types, HD_COUNT(types), &which));
   heddle_problem_set_bias(p, elems[which], text[0] == 'm' ? HEDDLE_DIM_M : HEDDLE_DIM_N);
   return HEDDLE_OK;
@@ -110,7 +112,7 @@ static heddle_status read_operands(heddle_context *ctx, heddle_problem *p, const
   int b_order, d_order;
   if (!f->type)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "problem.option",
-                    "got no --type; legal: -m, -n, -k and --type together, or a FILE");
+                    "--type is missing; legal: -m, -n, -k and --type together, or a FILE");
   HD_TRY(read_elem(ctx, "--type", f->type, HEDDLE_BF16, &a));
   HD_TRY(read_elem(ctx, "--b-type", f->b_type, a, &b));
   HD_TRY(read_elem(ctx, "--acc", f->acc, heddle_elem_get(a)->acc, &acc));

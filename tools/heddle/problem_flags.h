@@ -20,22 +20,26 @@ typedef struct problem_flags {
  * no text is given. */
 #define PROBLEM_SHAPE_OPTIONS(f)                                                                   \
   {"m", CLI_TEXT, &(f).m, "M",                                                                     \
-   "in place of FILE, with -n, -k, --type: rows of A and D; ..M: known at launch"},                \
-      {"n", CLI_TEXT, &(f).n, "N", "columns of B and D: 512, or ..65536"},                         \
-      {"k", CLI_TEXT, &(f).k, "K", "columns of A, before the pruning"},                            \
-      {"g", CLI_TEXT, &(f).g, "G", "a batch of so many products: 12, or ..64"},                    \
-      {"groups", CLI_FLAG, &(f).groups, NULL, "with -g: groups of N columns in all"},              \
-      {"gather", CLI_TEXT, &(f).gather, "T", "of groups: an index a column of a B of T columns"},  \
-      {"scatter", CLI_FLAG, &(f).scatter, NULL, "of groups: an index a column of D"},              \
+   "rows of A and D, or ..M (with -n, -k and --type: replaces FILE)"},                             \
+      {"n", CLI_TEXT, &(f).n, "N", "columns of B and D: 512, or ..65536 (known at launch)"},       \
+      {"k", CLI_TEXT, &(f).k, "K", "columns of the dense A"},                                      \
+      {"g", CLI_TEXT, &(f).g, "G", "a batch of G products: 12, or ..64"},                          \
+      {"groups", CLI_FLAG, &(f).groups, NULL, "with -g: groups, N columns in total"},              \
+      {"gather", CLI_TEXT, &(f).gather, "T",                                                       \
+       "with --groups: B has T columns, which the products take by index"},                        \
+      {"scatter", CLI_FLAG, &(f).scatter, NULL, "with --groups: an index for each column of D"},   \
       {"combine", CLI_INT, &(f).combine, "C",                                                      \
-       "of groups: a column of D is the sum of C of the products', by index"},                     \
-      {"t", CLI_TEXT, &(f).t, "T", "with --combine: columns of D (of --gather: its T)"},           \
+       "with --groups: each column of D is the sum of C columns, by index"},                       \
+      {"t", CLI_TEXT, &(f).t, "T", "with --combine: columns of D (default: T of --gather)"},       \
       {"type", CLI_TEXT, &(f).type, "T", "element type of A and B: bf16, e4m3, s8 …"},             \
-      {"b-type", CLI_TEXT, &(f).b_type, "T", "B's, where it is another"},                          \
-      {"acc", CLI_TEXT, &(f).acc, "T", "accumulators' (f32; s32 of integers)"},                    \
-      {"d-type", CLI_TEXT, &(f).d_type, "T", "D's (f16: f16, tf32: f32, others: bf16)"},           \
-      {"b-order", CLI_TEXT, &(f).b_order, "O", "k_major (default: N rows of K) or mn_major"},      \
-      {"d-order", CLI_TEXT, &(f).d_order, "O", "row_major (default: M rows of N) or col_major"},   \
+      {"b-type", CLI_TEXT, &(f).b_type, "T", "element type of B, if it differs"},                  \
+      {"acc", CLI_TEXT, &(f).acc, "T", "accumulator type (f32; s32 for integers)"},                \
+      {"d-type", CLI_TEXT, &(f).d_type, "T",                                                       \
+       "element type of D (f16: f16, tf32: f32, others: bf16)"},                                   \
+      {"b-order", CLI_TEXT, &(f).b_order, "O",                                                     \
+       "order of B: k_major (default; stored N x K) or mn_major"},                                 \
+      {"d-order", CLI_TEXT, &(f).d_order, "O",                                                     \
+       "order of D: row_major (default; stored M x N) or col_major"},                              \
       {"act", CLI_TEXT, &(f).act, "F", hd_act_about},                                              \
       {"reduce", CLI_TEXT, &(f).reduce, "S",                                                       \
        "a statistic of each 128 rows of a column of D, beside D: absmax or sumsq"},                \
@@ -46,10 +50,11 @@ typedef struct problem_flags {
   }
 
 #define PROBLEM_OPERAND_OPTIONS(f)                                                                 \
-  {"bias", CLI_TEXT, &(f).bias, "D[:T]", "a bias a row (m) or a column (n) of D; of type f32"},    \
-      {"c", CLI_TEXT, &(f).c_type, "T", "C, stored as D, is added; of this type"},                 \
-      {"scale-a", CLI_TEXT, &(f).scale_a, "S", "f32 scales of A: one, or vector (a row)"}, {       \
-    "scale-b", CLI_TEXT, &(f).scale_b, "S", "f32 scales of B: one, or vector (a column)"           \
+  {"bias", CLI_TEXT, &(f).bias, "D[:T]", "add a bias for each row (m) or column (n) of D (f32)"},  \
+      {"c", CLI_TEXT, &(f).c_type, "T", "add C, of type T and stored like D"},                     \
+      {"scale-a", CLI_TEXT, &(f).scale_a, "S",                                                     \
+       "f32 scales of A: one, or vector (one for each row)"}, {                                    \
+    "scale-b", CLI_TEXT, &(f).scale_b, "S", "f32 scales of B: one, or vector (one for each column)"\
   }
 
 /* Was any of them given? */

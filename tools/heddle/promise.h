@@ -4,7 +4,7 @@
 
 #include "Bench/bench.h"
 
-#define PROMISE_ABOUT "launches overlap, A is read before the one ahead has ended: no, yes, both"
+#define PROMISE_ABOUT "kernels with the attribute weights_ready (launches overlap): no, yes, both"
 
 /* CLI_GO; or 2 after a wrong word, which it has reported. */
 int promise_read(const char *word, hd_bench_promise *promise);

@@ -121,8 +121,9 @@ static void roofline_legend(hd_strbuf *out, const report *r, svg_legend *l) {
   snprintf(best, sizeof best, "the best of %s", peers);
   svg_key(out, l, NULL, "c0", 0, "Heddle");
   svg_key(out, l, NULL, "c1 open", 0, best);
-  svg_key(out, l, "roof", NULL, 0, "reading DRAM, 4.53 TB/s; tensor cores alone, sustained");
-  svg_key(out, l, "fed", NULL, 0, "fed by a product's traffic");
+  svg_key(out, l, "roof", NULL, 0,
+          "reading DRAM, 4.53 TB/s; tensor cores without loads, sustained");
+  svg_key(out, l, "fed", NULL, 0, "with the loads of a product");
 }
 
 static void draw_roofline(hd_strbuf *out, const report *r, heddle_elem elem, const svg_panel *p) {
@@ -164,7 +165,7 @@ static bool speedup_axes(const report *r, svg_axis *x, svg_axis *y) {
     widen(report_gain(&r->cell[i]), &y_lo, &y_hi);
   }
   *x = (svg_axis){.step = 4, .label = "N"};
-  *y = (svg_axis){.step = 0.2, .linear = true, .label = "the best peer's time over Heddle's"};
+  *y = (svg_axis){.step = 0.2, .linear = true, .label = "time of the best peer over Heddle's"};
   while ((y_hi - y_lo) / y->step > 8)
     y->step *= 2;
   return svg_axis_around(x, x_lo, x_hi) && svg_axis_around(y, y_lo, y_hi);
@@ -230,11 +231,11 @@ typedef struct page {
 
 static const page pages[] = {
     {"roofline.svg", "Roofline of an H200",
-     "Each case a point; from N = 1024 on sustained. 2·M·N·K counted, of s8 as TOP/s.",
+     "Each point is a case; N ≥ 1024 sustained. 2·M·N·K operations, for s8 TOP/s.",
      roofline_axes, roofline_legend, draw_roofline},
     {"speedup.svg", "Speed-up over the best peer",
-     "The best of cuBLAS (dense), cuSPARSELt (every algorithm) and, where given, CUTLASS in each "
-     "case; from N = 1024 on sustained.",
+     "The best of cuBLAS (dense), cuSPARSELt (every algorithm) and, if given, CUTLASS in each "
+     "case; N ≥ 1024 sustained.",
      speedup_axes, speedup_legend, draw_speedup},
 };
 

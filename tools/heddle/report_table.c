@@ -62,9 +62,13 @@ static const column case_columns[] = {
     {"TB/s", 4},    {"TFLOP/s", 7}, {"alone", 5},   {"peer", 5},  {"schedule", -8}};
 
 void report_print_head(void) {
-  printf("Times in µs; CUTLASS' is derived (--cutlass). × dense, × best: cuBLAS, the best of the "
-         "three, over Heddle.\nof read: a kernel that only reads A and B, over Heddle. TB/s: A, B "
-         "and D. alone, peer: TFLOP/s sustained,\nof Heddle and of the best of the three.\n\n");
+  printf("Times are in µs; the times of CUTLASS are derived (--cutlass). × dense: time of cuBLAS "
+         "over Heddle's.\n"
+         "× best: time of the best of the three over Heddle's. of read: time of a kernel that only "
+         "reads A and B over\n"
+         "Heddle's. TB/s: bytes of A, B and D. alone, peer: sustained TFLOP/s of Heddle and of the "
+         "best of the three.\n"
+         "\n");
   print_columns(case_columns, HD_COUNT(case_columns));
 }
 
@@ -242,8 +246,9 @@ static void print_promised(const report *r) {
   for (int32_t i = 0; i < r->n; i++)
     n += r->cell[i].promise[0] != '\0';
   if (n)
-    printf("\nIn %d of %d cases Heddle's figure is with weights_ready, which no peer can be "
-           "promised.\n", n, r->n);
+    printf("\n"
+           "In %d of %d cases Heddle's time is with weights_ready, which the peers do not have.\n",
+           n, r->n);
 }
 
 /* Every case that dense cuBLAS is faster in. */
@@ -266,7 +271,9 @@ void report_print_goals(const report *r, bool untuned) {
   const goals *set = untuned ? &untuned_goals : &tuned_goals;
   char peers[48];
   report_peer_names(r, peers, sizeof peers);
-  cli_print("\nAgainst the best of %s in each case, geometric mean:\n\n", peers);
+  cli_print("\n"
+            "Speedup over the best of %s in each case, geometric mean:\n"
+            "\n", peers);
   print_columns(band_columns, HD_COUNT(band_columns));
   for (int b = 0; b < N_BANDS; b++) {
     for (int elem = 0; elem < HEDDLE_N_ELEMS; elem++)

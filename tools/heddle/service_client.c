@@ -12,7 +12,7 @@
 
 int service_check(const service_args *a) {
   return a->server ? CLI_GO
-                   : cli_usage_error("service.server", "got no --server; legal: its address; "
+                   : cli_usage_error("service.server", "--server is missing; legal: its address; "
                                                        "nearest: --server http://127.0.0.1:7433");
 }
 

@@ -11,16 +11,16 @@ typedef struct service_args {
   const char *server, *token_file, *ca, *device_class;
 } service_args;
 
-#define SERVICE_CLASS_ABOUT "of the GPUs, as \"NVIDIA H200 700W\""
+#define SERVICE_CLASS_ABOUT "class of the GPUs: \"NVIDIA H200 700W\""
 #define SERVICE_OPTIONS(a)                                                                         \
   {"server", CLI_TEXT, &(a).server, "URL", "heddled: http://HOST:PORT, https://…, unix:/PATH"},    \
       {"token-file", CLI_TEXT, &(a).token_file, "FILE", "the token (or $HEDDLE_TOKEN)"}, {         \
-    "ca", CLI_TEXT, &(a).ca, "FILE", "certificates for https (the system's)"                       \
+    "ca", CLI_TEXT, &(a).ca, "FILE", "certificates for https (default: those of the system)"       \
   }
 /* The two of a command that looks choices up, beside --db. */
 #define SERVICE_LOOKUP_OPTIONS(a)                                                                  \
   {"server", CLI_TEXT, &(a).server, "URL",                                                         \
-   "tuned choices of a heddled; without an answer the last local copy ($HEDDLE_TOKEN)"},           \
+   "tuned choices of a heddled, or its last local copy if it does not answer ($HEDDLE_TOKEN)"},    \
   {                                                                                                \
     "class", CLI_TEXT, &(a).device_class, "NAME", "with --server: " SERVICE_CLASS_ABOUT            \
   }

@@ -10,6 +10,6 @@
  * problem takes them: compile_input_sizes. */
 heddle_status sizes_read(heddle_context *ctx, const char *text, int64_t size[HD_N_ARG_KINDS]);
 
-#define SIZES_HINT_ABOUT "one schedule, for these sizes, where they are known at launch"
+#define SIZES_HINT_ABOUT "use one schedule, the one for these sizes"
 
 #endif

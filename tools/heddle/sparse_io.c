@@ -32,11 +32,11 @@ static heddle_elem implied_type(const hd_npy *npy) {
 static heddle_status refuse_dtype(sparse_job *job, const hd_npy *npy) {
   if (npy->item_bytes > 2)
     return hd_error(job->ctx, HEDDLE_INVALID, here(job), "npy.dtype",
-                    "dtype '%c%u' holds no sparse element type; legal: f2, f4, u2, i1, u1; "
+                    "dtype '%c%u' cannot hold a sparse element type; legal: f2, f4, u2, i1, u1; "
                     "nearest: f4",
                     npy->kind, npy->item_bytes);
   return hd_error(job->ctx, HEDDLE_INVALID, here(job), "sparse.type",
-                  "dtype '%c%u' does not tell the element type; legal: as --type %s", npy->kind,
+                  "dtype '%c%u' does not determine the element type; legal: --type %s", npy->kind,
                   npy->item_bytes, npy->item_bytes == 2 ? "bf16" : "e4m3");
 }
 
@@ -60,7 +60,7 @@ static heddle_status read_heddle_file(sparse_job *job) {
   job->k = job->info.k;
   if (job->type != SPARSE_TYPE_NONE && job->type != job->elem)
     return hd_error(job->ctx, HEDDLE_INVALID, here(job), "sparse.type",
-                    "got --type %s for a file of %s; nearest: without --type",
+                    "got --type %s for a file of type %s; nearest: without --type",
                     heddle_elem_get(job->type)->name, heddle_elem_get(job->elem)->name);
   return HEDDLE_OK;
 }

@@ -5,8 +5,8 @@
 
 #include "heddle/sparse.h"
 
-#define SPARSE_TYPE_ABOUT "element type; needed where the .npy dtype does not tell"
-#define SPARSE_OUT_ABOUT "the file to write; without it, standard output"
+#define SPARSE_TYPE_ABOUT "element type, if the .npy dtype does not determine it"
+#define SPARSE_OUT_ABOUT "the file to write (default: standard output)"
 #define SPARSE_TYPE_NONE HEDDLE_N_ELEMS
 
 typedef enum sparse_kind { SPARSE_DENSE, SPARSE_CANONICAL_FILE, SPARSE_PACKED_FILE } sparse_kind;

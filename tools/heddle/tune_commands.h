@@ -20,8 +20,8 @@ json_t *tune_choice_json(const hd_choice *choice);
 enum { TUNE_JSON_FORM = JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(6) };
 
 #define TUNE_DB_DEFAULT "heddle-tune.db"
-#define TUNE_DB_ABOUT "the records (" TUNE_DB_DEFAULT ")"
+#define TUNE_DB_ABOUT "the database of records (" TUNE_DB_DEFAULT ")"
 
-#define TUNE_CEILINGS_ABOUT "of the model: a file of calibrate's (the shipped ones)"
+#define TUNE_CEILINGS_ABOUT "ceilings of the model, from `tune calibrate` (the shipped ones)"
 
 #endif

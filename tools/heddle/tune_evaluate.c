@@ -19,11 +19,11 @@
 #include "tuned_file.h"
 
 static const char about[] =
-    "Evaluates the model and the search by measurements of many schedules: of --db (quick looks),\n"
-    "or of a --csv file as `heddle tune --csv` and `heddle bench --format csv` write it. Each\n"
-    "line: a product, how many schedules, Spearman's rank correlation of predicted and measured\n"
-    "times, then over the best of all: the model's first, the best of its first five, and the\n"
-    "best of what the search would have measured. Needs no device.";
+    "Evaluates the model and the search with measurements of many schedules: from --db (single\n"
+    "measurements), or from a --csv file of `heddle tune --csv` or `heddle bench --format csv`.\n"
+    "For each product it prints the number of schedules, Spearman's rank correlation of predicted\n"
+    "and measured times, and three ratios to the best time: of the model's first schedule, of the\n"
+    "best of its first five, and of the best that the search would have measured. Needs no device.";
 static const char examples[] = "heddle tune evaluate --csv sweep.csv\n"
                                "heddle tune evaluate --db sweep.db --top 20\n"
                                "heddle tune evaluate --csv docs/bench/sweep_train.csv --keys\n"
@@ -145,14 +145,15 @@ int tune_evaluate(int argc, char **argv) {
   const char *plot = NULL;
   const cli_option options[] = {
       {"db", CLI_TEXT, &from.db, "FILE", TUNE_DB_ABOUT},
-      {"csv", CLI_TEXT, &from.csv, "FILE", "measurements as CSV instead"},
+      {"csv", CLI_TEXT, &from.csv, "FILE", "read the measurements from a CSV file"},
       {"schedules", CLI_FLAG, &schedules, NULL,
-       "as CSV a line a schedule instead: measured, predicted, each resource alone (us)"},
+       "print CSV instead, a line for each schedule: measured, predicted, each resource alone "
+       "(us)"},
       {"keys", CLI_FLAG, &keys, NULL,
-       "a table of the keys instead: the best time without each over the best"},
+       "print a table instead: the best time without each key over the best time"},
       {"plot", CLI_TEXT, &plot, "SVG",
-       "a picture instead: predicted against measured; and each type's mean error"},
-      {"top", CLI_INT, &top, "N", "what the search may measure (one in twenty, 8 to 64)"},
+       "draw predicted against measured times, and print the mean error of each type"},
+      {"top", CLI_INT, &top, "N", "number of measurements of the search (one in twenty, 8 to 64)"},
       {"ceilings", CLI_TEXT, &from.ceilings, "FILE", TUNE_CEILINGS_ABOUT},
       {0}};
   const cli_command command = {
@@ -183,10 +184,10 @@ int tune_evaluate(int argc, char **argv) {
 /* ---- calibrate ---- */
 
 static const char calibrate_about[] =
-    "Finds the device's ceilings (rates, latencies, factors of lib/Schedule/cost.h) that\n"
-    "predict the measurements best, the fast schedules of each product counting most, starting\n"
-    "from --ceilings. Prints them, and writes them to -o as a file that --ceilings, and run,\n"
-    "gen, bench and explain by --db, take. Measure some products with --exhaustive (and --only)\n"
+    "Fits the ceilings of the device (rates, latencies, factors of lib/Schedule/cost.h) to the\n"
+    "measurements, starting from --ceilings. Fast schedules of a product have the most weight.\n"
+    "Prints the ceilings, and writes them to -o. The file can be given to --ceilings, and to\n"
+    "--db of run, gen, bench and explain. Measure some products with --exhaustive (and --only)\n"
     "first. Needs no device.";
 static const char calibrate_examples[] =
     "heddle tune --grid docs/bench/unseen.grid --exhaustive --only raster_group=8 --db sweep.db\n"
@@ -240,7 +241,7 @@ static heddle_status calibrate(heddle_context *ctx, const all_times *all,
                                const hd_device_model *from, const char *out) {
   if (all->other_device)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.device",
-                    "got measurements of \"%s\" and of \"%s\"; legal: of one device", all->device,
+                    "got measurements of \"%s\" and \"%s\"; legal: one device", all->device,
                     all->other_device);
   samples s = {.front = hd_xmalloc(sizeof *s.front * (size_t)all->n)};
   hd_strbuf json = {0};
@@ -271,9 +272,10 @@ int tune_calibrate(int argc, char **argv) {
   const char *out = NULL;
   const cli_option options[] = {
       {"db", CLI_TEXT, &from.db, "FILE", TUNE_DB_ABOUT},
-      {"csv", CLI_TEXT, &from.csv, "FILE", "measurements as CSV instead"},
-      {"ceilings", CLI_TEXT, &from.ceilings, "FILE", "where to start from (the shipped ones)"},
-      {"o", CLI_TEXT, &out, "FILE", "where to write them, too"},
+      {"csv", CLI_TEXT, &from.csv, "FILE", "read the measurements from a CSV file"},
+      {"ceilings", CLI_TEXT, &from.ceilings, "FILE",
+       "the ceilings to start from (the shipped ones)"},
+      {"o", CLI_TEXT, &out, "FILE", "also write the ceilings to this file"},
       {0}};
   const cli_command command = {"tune calibrate [--db FILE | --csv FILE] [-o FILE]", calibrate_about,
                                calibrate_examples, options, 0, 0};

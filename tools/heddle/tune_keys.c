@@ -13,7 +13,7 @@ static const struct band {
   int64_t most_n;
 } bands[] = {{"N <= 64", 64}, {"N = 65 .. 1023", 1023}, {"N >= 1024", INT64_MAX}};
 
-/* The gain of a key: the best time among schedules that leave it as it is initially over the best
+/* The gain of a key: the best time among schedules that leave it at its initial value over the best
  * of all, so 1 where it gains nothing. */
 typedef struct gain {
   double log_sum, most;
@@ -96,10 +96,10 @@ heddle_status tune_print_keys(heddle_context *ctx, const all_times *all) {
   gain gains[HD_N_KEYS][HD_COUNT(bands)] = {{{0}}};
   for (int64_t i = 0; i < all->n; i++)
     HD_TRY(add_product(ctx, &all->list[i], gains));
-  printf("| key | initially |");
+  printf("| key | initial value |");
   for (size_t b = 0; b < HD_COUNT(bands); b++)
     printf(" %s |", bands[b].name);
-  printf(" most at |\n| --- | --- | --- | --- | --- | --- |\n");
+  printf(" maximum at |\n| --- | --- | --- | --- | --- | --- |\n");
   for (hd_key key = 0; key < HD_N_KEYS; key++) {
     char initial[HD_KEY_VALUE_TEXT];
     if (!has_initial(key))

@@ -5,7 +5,7 @@
 #include "tune_times.h"
 
 /* Prints a table, a line a key: by band of N the best time without it (of the schedules that leave
- * it as it is initially) over the best of all, geometric mean; largest (products with both). */
+ * it at its initial value) over the best of all, geometric mean; largest (products with both). */
 heddle_status tune_print_keys(heddle_context *ctx, const all_times *all);
 
 #endif

@@ -35,9 +35,9 @@ typedef struct lease_args {
   bool no_sustained, no_canary;
 } lease_args;
 
-static const char about[] = "The child of heddle-agent: tunes one product of the service and tells "
-                            "each result at once. Not\n"
-                            "for use by hand.";
+static const char about[] =
+"The child process of heddle-agent: tunes one product of the service and prints each result\n"
+"immediately. Not for interactive use.";
 static const char examples[] =
     "heddle tune lease --product \"sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=64 n=16 k=64 k_major "
     "row_major\"\n";
@@ -122,7 +122,7 @@ static void tell_race(const hd_tune_event *e) {
   }
   if (!has_default) { /* the service makes no choice without */
     json_decref(contenders);
-    tell_text("failed", "why", "the default gave no right result in the race");
+    tell_text("failed", "why", "the default gave a wrong result in the race");
     return;
   }
   tell_event("race", json_pack("{s:I, s:I, s:{s:s, s:o}}", "n_legal", (json_int_t)e->n_legal,
@@ -223,7 +223,7 @@ static heddle_status tune_product(heddle_context *ctx, const lease_args *a, cons
     if (d->severity != HEDDLE_ERROR)
       tell_text("note", "text", d->text);
   if (status == HEDDLE_OK && n_done == 0 && !stopped)
-    tell_text("failed", "why", "the race gave no choice");
+    tell_text("failed", "why", "the race made no choice");
   if (stopped && !n_done)
     tell_event("stopped", NULL);
   return status;
@@ -252,23 +252,28 @@ static heddle_status lease(heddle_context *ctx, const lease_args *a, const char 
 int tune_lease(int argc, char **argv) {
   lease_args a = {.seed = 1, .deadline = 30};
   const cli_option options[] = {
-      {"product", CLI_TEXT, &a.product, "KEY", "what to tune"},
-      {"incumbent", CLI_TEXT, &a.incumbent, "SCHEDULE", "comes into the race, if it is legal"},
+      {"product", CLI_TEXT, &a.product, "KEY", "the product key"},
+      {"incumbent", CLI_TEXT, &a.incumbent, "SCHEDULE",
+       "the schedule of the incumbent; it joins the race if it is legal"},
       {"incumbent-cubin", CLI_TEXT, &a.incumbent_cubin, "HASH",
-       "its code under another build: the same now is the end"},
+       "hash of the incumbent's cubin under another build: if it is the same now, nothing is "
+       "measured"},
       {"top", CLI_INT, &a.top, "N", "measurements (one in twenty, 8 to 64)"},
-      {"finalists", CLI_INT, &a.finalists, "N", "in the race beside the default (6; alone 8)"},
-      {"no-sustained", CLI_FLAG, &a.no_sustained, NULL, "large products race interleaved, too"},
-      {"no-canary", CLI_FLAG, &a.no_canary, NULL, "the device's own state is not measured"},
-      {"jobs", CLI_INT, &a.jobs, "N", "processes that compile ahead (0)"},
-      {"deadline", CLI_INT, &a.deadline, "SECONDS", "a candidate may take so long (30)"},
-      {"memory", CLI_INT, &a.memory_mib, "MIB", "a measuring process may take (no limit)"},
+      {"finalists", CLI_INT, &a.finalists, "N",
+       "contenders in the race besides the default (6; alone 8)"},
+      {"no-sustained", CLI_FLAG, &a.no_sustained, NULL,
+       "also use interleaved rounds for large products"},
+      {"no-canary", CLI_FLAG, &a.no_canary, NULL, "do not measure the state of the device"},
+      {"jobs", CLI_INT, &a.jobs, "N", "processes that compile candidates in advance (0)"},
+      {"deadline", CLI_INT, &a.deadline, "SECONDS", "time limit of a candidate (30)"},
+      {"memory", CLI_INT, &a.memory_mib, "MIB", "memory limit of a measuring process (none)"},
       {"gpu", CLI_TEXT, &a.gpu, "UUID", "the only device that CUDA sees (all)"},
       {"device", CLI_INT, &a.device, "I", "device number (0)"},
-      {"seed", CLI_INT, &a.seed, "S", "of the operands (1)"},
+      {"seed", CLI_INT, &a.seed, "S", "seed of the operands (1)"},
       {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "ptxas (found on PATH); none: the driver compiles"},
       {"cache", CLI_TEXT, &a.cache, "DIR", "folder of compiled kernels (a temporary one)"},
-      {"worker", CLI_TEXT, &a.worker, "COMMAND", "another measuring process (lib/Tune/README.md)"},
+      {"worker", CLI_TEXT, &a.worker, "COMMAND",
+       "use another measuring process (lib/Tune/README.md)"},
       {0}};
   const cli_command command = {
       "tune lease --product KEY [OPTIONS]", about, examples, options, 0, 0};
@@ -281,7 +286,7 @@ int tune_lease(int argc, char **argv) {
   if (code == CLI_GO)
     code = cli_check_numbers("tune.number", numbers, HD_COUNT(numbers));
   if (code == CLI_GO && !a.product)
-    code = cli_usage_error("tune.product", "got no --product; legal: a product key");
+    code = cli_usage_error("tune.product", "--product is missing; legal: a product key");
   if (code != CLI_GO)
     return code;
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* an agent that was killed leaves nobody at the device */

@@ -109,13 +109,13 @@ static void draw_types(hd_strbuf *out, const points *p, const svg_panel *panel) 
     index++;
   }
   svg_key(out, &legend, "roof", NULL, 0, "as predicted");
-  svg_key(out, &legend, "fed", NULL, 0, "a fifth more, or less");
+  svg_key(out, &legend, "fed", NULL, 0, "within a fifth");
 }
 
 static void draw_worst(hd_strbuf *out, const points *p, double y) {
   const point *worst[WORST];
   int32_t n = worst_of(p, worst);
-  svg_text(out, LEFT, y, 12, "start", "Farthest from what was predicted, one a product:");
+  svg_text(out, LEFT, y, 12, "start", "Largest errors, one for each product:");
   for (int32_t i = 0; i < n; i++) {
     char text[160];
     format_point(worst[i], text, sizeof text);

@@ -13,9 +13,9 @@
 /* ---- list ---- */
 
 static const char list_about[] =
-    "Lists the choices of the records; with --all every measurement as well: product, schedule,\n"
-    "verdict, median, least and most us, predicted us (-: the model has no estimate for the\n"
-    "target); of those that ran alone, sustained us.";
+    "Lists the choices of the records. --all also lists every measurement: product, schedule,\n"
+    "verdict, median, minimum and maximum us, predicted us (-: the model has no estimate for the\n"
+    "target), and sustained us if it ran alone.";
 static const char list_examples[] = "heddle tune list --db mine.db\n"
                                     "heddle tune list --db mine.db --all\n"
                                     "heddle tune list --db mine.db --json\n";
@@ -123,8 +123,8 @@ int tune_list(int argc, char **argv) {
   bool all = false, json = false;
   hd_records *records = NULL;
   const cli_option options[] = {{"db", CLI_TEXT, &db, "FILE", TUNE_DB_ABOUT},
-                                {"all", CLI_FLAG, &all, NULL, "every measurement"},
-                                {"json", CLI_FLAG, &json, NULL, "one JSON object"},
+                                {"all", CLI_FLAG, &all, NULL, "also list every measurement"},
+                                {"json", CLI_FLAG, &json, NULL, "print one JSON object"},
                                 {0}};
   const cli_command command = {"tune list [--db FILE] [--all] [--json]", list_about, list_examples,
                                options, 0, 0};
@@ -142,7 +142,7 @@ int tune_list(int argc, char **argv) {
 /* ---- merge ---- */
 
 static const char merge_about[] =
-    "Takes over into --db what other databases have and it has not. Merging twice changes nothing.";
+    "Adds the records of other databases to --db. Merging twice changes nothing.";
 static const char merge_examples[] = "heddle tune merge --db all.db monday.db tuesday.db\n";
 
 /* All of them can be read: INTO is not made for nothing. */
@@ -181,9 +181,9 @@ int tune_merge(int argc, char **argv) {
 /* ---- export ---- */
 
 static const char export_about[] =
-    "Writes the records as JSON: choices, runs and measurements, one a line. --choices leaves the\n"
-    "other two out: the form of a shipped database, which the tools read as well as a .db file.\n"
-    "--device takes those of one device: of what machines with different ones have measured.";
+    "Writes the records as JSON: choices, runs and measurements, one on each line. --choices\n"
+    "writes only the choices: tools accept such a file like a .db file, and it is the form of the\n"
+    "shipped choices. --device writes only the records of one device.";
 static const char export_examples[] = "heddle tune export --db mine.db -o mine.json\n"
                                       "heddle tune export --db mine.db --choices -o tuned.json\n"
                                       "heddle tune export --db all.db --device \"NVIDIA H200\" "
@@ -195,9 +195,11 @@ int tune_export(int argc, char **argv) {
   hd_records *records = NULL;
   hd_strbuf json = {0};
   const cli_option options[] = {{"db", CLI_TEXT, &db, "FILE", TUNE_DB_ABOUT},
-                                {"choices", CLI_FLAG, &choices, NULL, "the choices alone"},
-                                {"device", CLI_TEXT, &device, "NAME", "of this device alone"},
-                                {"o", CLI_TEXT, &out, "FILE", "where to (standard output)"},
+                                {"choices", CLI_FLAG, &choices, NULL, "only the choices"},
+                                {"device", CLI_TEXT, &device, "NAME",
+                                 "only the records of this device"},
+                                {"o", CLI_TEXT, &out, "FILE",
+                                 "the file to write (standard output)"},
                                 {0}};
   const cli_command command = {"tune export [--db FILE] [--choices] [--device NAME] [-o FILE]",
                                export_about, export_examples, options, 0, 0};

@@ -361,10 +361,10 @@ static void obey(scripted *s, char *line) {
 /* ---- the command ---- */
 
 static const char about[] =
-    "A measuring process without a GPU, for tests and demonstrations: its times are computed by "
-    "the\n"
-    "cost model, its faults come on demand. --faults hang=2,crash=5: so many percent of the\n"
-    "schedules, always the same ones.";
+    "A measuring process without a GPU, for tests and demonstrations. The cost model computes its\n"
+    "times. --faults hang=2,crash=5 makes these percentages of the schedules fail, always the "
+    "same\n"
+    "ones.";
 static const char examples[] =
     "heddle tune --grid few.grid --db scripted.db --worker \"heddle tune scripted\"\n"
     "heddle-agent --server http://127.0.0.1:7433 --scripted h200\n";
@@ -372,14 +372,15 @@ static const char examples[] =
 int tune_scripted(int argc, char **argv) {
   scripted s = {.build = "", .name = "Scripted H200", .noise_permille = 2, .pace_ms = 1};
   const cli_option options[] = {
-      {"faults", CLI_TEXT, &s.faults, "LIST", "NAME=PERCENT,…: what befalls which part"},
-      {"pace", CLI_INT, &s.pace_ms, "MS", "what a measurement takes (1)"},
-      {"noise", CLI_INT, &s.noise_permille, "PERMILLE", "of the times (2)"},
-      {"slow", CLI_INT, &s.slow_permille, "PERMILLE", "slower than the model says, all of it (0)"},
-      {"throttle", CLI_INT, &s.throttle, "BITS", "NVML's throttle reasons (0)"},
-      {"seed", CLI_INT, &s.seed, "S", "of times and faults (0)"},
-      {"build", CLI_TEXT, &s.build, "WORD", "another word is other code (none)"},
-      {"name", CLI_TEXT, &s.name, "TEXT", "of the device (Scripted H200)"},
+      {"faults", CLI_TEXT, &s.faults, "LIST", "faults and their percentages: NAME=PERCENT,…"},
+      {"pace", CLI_INT, &s.pace_ms, "MS", "duration of a measurement (1)"},
+      {"noise", CLI_INT, &s.noise_permille, "PERMILLE", "noise of the times (2)"},
+      {"slow", CLI_INT, &s.slow_permille, "PERMILLE",
+       "slowdown of all times against the model (0)"},
+      {"throttle", CLI_INT, &s.throttle, "BITS", "throttle reasons of NVML (0)"},
+      {"seed", CLI_INT, &s.seed, "S", "seed of times and faults (0)"},
+      {"build", CLI_TEXT, &s.build, "WORD", "a word that changes the code (none)"},
+      {"name", CLI_TEXT, &s.name, "TEXT", "name of the device (Scripted H200)"},
       {0}};
   const cli_command command = {"tune scripted [OPTIONS]", about, examples, options, 0, 0};
   int code = cli_parse(&command, argc, argv, NULL, NULL);

@@ -271,7 +271,8 @@ static void serve(worker *w) {
 /* ---- the command ---- */
 
 static const char about[] =
-    "The child of `heddle tune`: answers requests, one a line. Not for use by worker.";
+    "The child process of `heddle tune`: answers requests, one on each line. Not for interactive "
+    "use.";
 static const char examples[] = "heddle tune worker --cache DIR < requests\n";
 
 int tune_worker(int argc, char **argv) {
@@ -281,7 +282,7 @@ int tune_worker(int argc, char **argv) {
       {"cache", CLI_TEXT, &w.compile.cache, "DIR", "folder of compiled kernels"},
       {"ptxas", CLI_TEXT, &ptxas, "PATH", "ptxas; none: the driver compiles"},
       {"device", CLI_INT, &w.device_index, "I", "device number (0)"},
-      {"seed", CLI_INT, &w.seed, "S", "of the operands (1)"},
+      {"seed", CLI_INT, &w.seed, "S", "seed of the operands (1)"},
       {0}};
   const cli_command command = {"tune worker [OPTIONS]", about, examples, options, 0, 0};
   int code = cli_parse(&command, argc, argv, NULL, NULL);

@@ -16,7 +16,8 @@ static heddle_status split(heddle_context *ctx, worker_words *w) {
       w->argv[n] = word;
   if (n == 0 || n + 1 > WORKER_WORDS_MOST)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.worker",
-                    "got %d words in --worker; legal: 1 to %d; nearest: a script that has them", n,
+                    "got %d words in --worker; legal: 1 to %d; nearest: a script that contains "
+                    "them", n,
                     WORKER_WORDS_MOST - 1);
   w->argv[n] = NULL;
   return HEDDLE_OK;

@@ -37,5 +37,5 @@ heddle_status tuned_open_ceilings(heddle_context *ctx, const char *path, hd_tune
   if (!path || hd_tuned_has_ceilings(*tuned))
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "tune.ceilings",
-                  "it holds no ceilings; legal: a file of `heddle tune calibrate -o`");
+                  "the file has no ceilings; legal: a file of `heddle tune calibrate -o`");
 }

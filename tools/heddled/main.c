@@ -12,17 +12,16 @@
 static void print_help(void) {
   printf(
       "usage: heddled [COMMAND] [--config FILE] [--KEY VALUE]...\n\n"
-      "The tuning service: docs/service.md is its protocol, docs/operations.md how to run it.\n\n"
-      "  serve                    answer until SIGTERM; what is done when no command is named\n"
-      "  check                    read the configuration, open the database, say what is wrong\n"
-      "  migrate [--to N]         bring the database's schema up to this version, or to N\n"
-      "  token add NAME [--scopes lookup,submit,work,admin] [--tenant T]    prints the token\n"
+      "The tuning service. docs/service.md describes its protocol, docs/operations.md its use.\n\n"
+      "  serve                    answer requests until SIGTERM (the default command)\n"
+      "  check                    read the configuration, open the database, report errors\n"
+      "  migrate [--to N]         migrate the schema of the database to this version, or to N\n"
+      "  token add NAME [--scopes lookup,submit,work,admin] [--tenant T]    print a new token\n"
       "  token list | revoke NAME\n"
-      "  backup FILE              a whole copy of a SQLite database that may be in use\n"
-      "  replay                   decide every race again; the same choices, or the first that is "
-      "not\n"
+      "  backup FILE              write a complete copy of a SQLite database, which may be in use\n"
+      "  replay                   decide every race again, and name the first that differs\n"
       "  openapi                  print the interface as OpenAPI 3.1\n\n"
-      "KEY, also as `KEY = VALUE` in the file:\n");
+      "Keys, also as `KEY = VALUE` in FILE:\n");
 #define CONFIG_TEXT(name, otherwise, doc)                                                          \
   printf("  %-27s %s%s%s%s\n", #name, doc, *otherwise ? " [" : "", otherwise,                      \
          *otherwise ? "]" : "");

@@ -122,7 +122,7 @@ heddle_status command_check(heddle_context *ctx, setup *s) {
   heddle_context_free(quiet);
   hd_store_close(store);
   HD_TRY(hd_config_check(ctx, &s->config, n_tokens > 0));
-  printf("the configuration is sound: %s on %s, %zu tokens, key %s\n", s->config.listen,
+  printf("the configuration is valid: %s on %s, %zu tokens, key %s\n", s->config.listen,
          s->config.store, n_tokens, s->key_path);
   return HEDDLE_OK;
 }

@@ -124,7 +124,8 @@ heddle_runtime *trial_device_runtime(const trial_device *device); /* borrowed */
 bool trial_device_runs(const trial_device *device, const char *target);
 
 /* One trial on the device, or in the simulator when device is NULL. A wrong result is HEDDLE_OK
- * with result->ok false; any other status is a failure to try. Thread-safe with a ctx a thread. */
+ * with result->ok false; any other status is a failure to try. Thread-safe with one ctx per
+ * thread. */
 heddle_status trial_run(heddle_context *ctx, trial_kernel *kernel, const trial_request *request,
                         trial_device *device, trial_result *result);
 

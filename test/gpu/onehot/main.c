@@ -117,7 +117,7 @@ static const char examples[] = "heddle-onehot\n"
 static int read_options(int argc, char **argv, options *o) {
   const char *shard = NULL;
   const cli_option list[] = {
-      {"row", CLI_TEXT, &o->row, "NAME", "this one only"},
+      {"row", CLI_TEXT, &o->row, "NAME", "only this operator"},
       {"quick", CLI_FLAG, &o->quick, NULL, "of wgmma n64 and n192 only"},
       {"shard", CLI_TEXT, &shard, "I/N", "every N-th row, from the I-th (0) on"},
       {"inject", CLI_FLAG, &o->inject, NULL, "swap two metadata codes, or rows: must mismatch"},

@@ -268,7 +268,7 @@ static void uses_are_reported_in_batches(void **state) {
   heddle_context_clear(ctx);
   o.device_class = NULL;
   assert_int_equal(heddle_tuned_report(ctx, &o, uses, 1), HEDDLE_INVALID);
-  expect_rule("report.class", "no device class");
+  expect_rule("report.class", "device class is missing");
   free(uses);
 }
 

@@ -65,7 +65,7 @@ static void values_stay_in_their_region(void **state) {
     hd_value *leaked = args ? loop->regions[0]->args[0] : inner;
     leaked->name = "leaked";
     hd_build_value(&in, HD_OP_ADD, HD_I32, 2, one, leaked);
-    expect(&f, "ir.dominance", "operand 1 (%leaked) is defined in a region not around");
+    expect(&f, "ir.dominance", "operand 1 (%leaked) is defined in a region that does not enclose");
   }
 }
 
@@ -82,7 +82,7 @@ static void kernels_share_no_values(void **state) {
   hd_builder there =
       hd_builder_at_end(f.module, hd_find_op(other->regions[0], HD_OP_ROLE)->regions[0]);
   hd_build_value(&there, HD_OP_ADD, HD_I32, 2, x, x);
-  expect(&f, "ir.dominance", "defined in a region not around");
+  expect(&f, "ir.dominance", "defined in a region that does not enclose");
 }
 
 static void erased_ops_define_nothing(void **state) {
@@ -120,7 +120,7 @@ static void attributes_hold_their_kind(void **state) {
   fixture_kernel f = with_role(&in);
   hd_op *compare = hd_build_cmp(&in, "two words", hd_build_i32(&in, 1), hd_build_i32(&in, 2))->op;
   hd_op_set_str(f.module, compare, HD_ATTR_PRED, "two words");
-  expect(&f, "ir.attribute", "pred is no word");
+  expect(&f, "ir.attribute", "pred is not a word");
 }
 
 static void lists_and_elements_are_filled(void **state) {

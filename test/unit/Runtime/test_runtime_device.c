@@ -79,7 +79,7 @@ static void writes_outside_are_found(void **state) {
     heddle_context *ctx = heddle_context_create();
     char text[32];
     *at = 0;
-    snprintf(text, sizeof text, "byte %lld holds 0x00", (long long)outside[i]);
+    snprintf(text, sizeof text, "byte %lld is 0x00", (long long)outside[i]);
     assert_int_equal(hd_buffer_check(ctx, f->device, &b, "d"), HEDDLE_MISMATCH);
     assert_string_equal(heddle_context_get(ctx, 0)->rule, "buffer.guard");
     assert_non_null(strstr(heddle_context_get(ctx, 0)->text, text));

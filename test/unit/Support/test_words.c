@@ -68,7 +68,7 @@ static void what_is_not_given_is_told_of(void **state) {
   free(some);
   assert_null(hd_try_malloc(ctx, SIZE_MAX / 2, "a whole"));
   assert_string_equal(hd_first_error(ctx)->rule, "memory.size");
-  assert_non_null(strstr(hd_first_error(ctx)->text, "a whole takes 9223372036854775807 bytes"));
+  assert_non_null(strstr(hd_first_error(ctx)->text, "a whole needs 9223372036854775807 bytes"));
   heddle_context_free(ctx);
 }
 
