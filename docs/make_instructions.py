@@ -1,7 +1,7 @@
 """Writes docs/instructions.md and docs/layouts/*.svg from the specs, through the heddle command.
 
 usage: make_instructions.py HEDDLE DOCS_FOLDER [--check]
---check compares with what is there and fails when they differ."""
+--check compares with the existing page and fails when they differ."""
 import collections
 import json
 import os

@@ -19,7 +19,7 @@ typedef struct hd_model_options {
 /* path: a config.json (Llama, Qwen, Mistral, Mixtral and what has their fields), a safetensors
  * index, or a safetensors file. A layer is one product a count of tokens, each once; *list is owned
  * (free()). HEDDLE_INVALID for what is none of these or lacks a size, HEDDLE_UNSUPPORTED for layers
- * of another kind, and for a type that is no operand's. What no kernel can do is left out, with a
+ * of another kind, and for a type that is no operand's. What no kernel supports is left out, with a
  * note. */
 heddle_status hd_model_read(heddle_context *ctx, const char *path, const hd_model_options *options,
                             hd_product **list, int32_t *n);

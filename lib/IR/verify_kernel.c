@@ -71,7 +71,7 @@ static int64_t check_partition(hd_verifier *v, const hd_op *kernel) {
   return warps;
 }
 
-/* setmaxnreg takes from a pool of max_registers a thread; more would wait forever. */
+/* setmaxnreg takes from a pool of max_registers per thread; more would wait forever. */
 static void check_registers(hd_verifier *v, const hd_op *kernel, int64_t warps) {
   int64_t entry = hd_op_int(kernel, HD_ATTR_MAX_REGISTERS, 0), wanted = 0;
   bool any = false;

@@ -89,8 +89,8 @@ int32_t hd_schedule_most_stages(const hd_problem *problem, const hd_schedule *sc
 
 /* ---- registers ---- */
 
-/* Accumulator registers a thread holds; may hold beside what else its schedule wants (wgmma,
- * tcgen05); may hold where its CTA shares the SM, which may be less than none. */
+/* Accumulator registers that a thread holds, and that it may hold with the rest of its schedule
+ * (wgmma, tcgen05); may hold where its CTA shares the SM, which may be less than none. */
 int32_t hd_schedule_accumulators(const hd_problem *problem, const hd_schedule *schedule);
 /* Sets of them in the main loop: two where sums of a k-block are promoted to others. */
 int32_t hd_schedule_sets(const hd_problem *problem);

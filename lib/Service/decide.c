@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double CHANCE = 0.05; /* of the sign test: at most so much replaces what is there */
+static const double CHANCE = 0.05; /* of the sign test: p below this replaces the current choice */
 static const double CANARY = 0.02; /* off by more: the GPU was not itself */
 enum { MIN_HISTORY = 3 };          /* leases with canaries, before a GPU has a median of its own */
 /* NVML's throttle reasons: software and hardware thermal slowdown, hardware slowdown. */

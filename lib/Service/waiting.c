@@ -7,7 +7,7 @@ void hd_wait_for_job(hd_request *r) {
   hd_service *s = r->service;
   hd_arena_free(&r->arena); /* thousands may wait: they keep their body alone */
   pthread_mutex_lock(&s->waiting_lock);
-  bool waits = !s->stopping; /* hd_keeper_stop takes out what is there */
+  bool waits = !s->stopping; /* hd_keeper_stop removes waiting requests */
   if (waits) {
     hd_request **at = s->waiting_last ? s->waiting_last : &s->waiting;
     r->next = NULL;

@@ -230,7 +230,7 @@ static void describe_wait(hd_strbuf *out, const sim_warp *w, const sim_group *g)
   case SIM_WAIT_CP_ASYNC: hd_strbuf_add(out, "its cp.async"); break;
   case SIM_WAIT_BULK: hd_strbuf_add(out, "its bulk stores"); break;
   case SIM_WAIT_TENSOR: hd_strbuf_add(out, "tensor memory"); break;
-  case SIM_WAIT_REGISTERS: hd_strbuf_printf(out, "%u registers a thread", g->detail); break;
+  case SIM_WAIT_REGISTERS: hd_strbuf_printf(out, "%u registers per thread", g->detail); break;
   case SIM_WAIT_LANES: hd_strbuf_printf(out, "lanes 0x%08x of its warp", g->detail); break;
   default: hd_strbuf_add(out, "a value in memory"); break;
   }

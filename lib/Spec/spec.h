@@ -102,7 +102,7 @@ typedef struct hd_operand {
   hd_space space;
   heddle_elem elem; /* HEDDLE_N_ELEMS: not typed (metadata) */
   char reg;         /* 'r' b32, 'f' f32, 'l' b64 descriptor, 0 none: as in inline asm */
-  uint16_t n_regs;  /* registers a thread */
+  uint16_t n_regs;  /* registers per thread */
 } hd_operand;
 
 typedef enum hd_verified_by {

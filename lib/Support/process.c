@@ -15,7 +15,7 @@
 
 enum { POLL_MS = 2, DRAIN_CHUNKS = 64, TIMED_OUT = -1, LOST = -2 };
 
-/* Reads what is there without waiting, within bounds: a child that never stops talking must not
+/* Reads available bytes without waiting, within bounds: a child that never stops talking must not
  * outlive its time. False at the end of the output. */
 static bool drain(int fd, hd_strbuf *output) {
   char chunk[4096];

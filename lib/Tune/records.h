@@ -28,7 +28,7 @@ typedef struct hd_provenance {
   uint64_t seed;
 } hd_provenance;
 
-/* Begins a run: what is added from now on belongs to it. resumes: what is there counts as this
+/* Begins a run: what is added from now on belongs to it. resumes: existing records count as this
  * device's; HEDDLE_INVALID, naming the other, when some of it is not. */
 heddle_status hd_records_begin(heddle_context *ctx, hd_records *records,
                                const hd_provenance *provenance, bool resumes);

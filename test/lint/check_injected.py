@@ -32,6 +32,8 @@ INJECTED = {  # file: (content, what the finding says)
     "tools/other/words2.c": ('f(c, "got 3; did you mean 4?");\n', "words: 'did you mean'"),
     "lib/Sim/old.c": ("/* a loader */\n", "old.c:1: retired: 'loader'"),
     "docs/old.md": ("schedules:\nshare=a\n", "old.md:2: retired: 'share='"),
+    "docs/phrase.md": ("Two CTAs an SM.\n", "phrase.md:1: retired: 'CTAs an SM'"),
+    "lib/Sim/phrase.c": ("/* This reads what is there. */\n", "phrase.c:1: retired: 'what is there'"),
     "test/unit/names.c": ("/* other.no.test, no.test-case */\n", "no test names no.test"),
 }
 

@@ -252,7 +252,7 @@ static void add_task(session *s, target *t, size_t from, size_t n) {
 }
 
 /* Those that end, a list a form; then one of each form that may hang, a second of each, and so on:
- * each costs a worker, and what time leaves out is no family of forms. */
+ * each costs a worker, and the time limit must not leave out a whole family of forms. */
 static void make_tasks(session *s) {
   size_t left = 1;
   for (size_t i = 0; i < s->n_targets; i++) {

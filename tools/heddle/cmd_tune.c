@@ -76,7 +76,7 @@ static void add_promised(hd_bench_promise promise, hd_product p, product_list *o
   HD_PUSH(out->list, out->n, out->cap, p);
 }
 
-/* A line's product, or why no kernel can do it: before the first is measured. */
+/* A line's product, or why no kernel supports it: before the first is measured. */
 static heddle_status read_line(heddle_context *ctx, hd_loc loc, const tune_args *a,
                                const char *line, hd_product *p) {
   hd_front front = {0};

@@ -67,7 +67,7 @@ typedef struct compile_input {
 heddle_status compile_input_read(heddle_context *ctx, compile_input *in);
 void compile_input_free(compile_input *in);
 
-/* The text to in->module; the module to in->front. Once: what is there stays. */
+/* The text to in->module; the module to in->front. Once: an existing module is kept. */
 heddle_status compile_input_parse(heddle_context *ctx, compile_input *in);
 heddle_status compile_input_front(heddle_context *ctx, compile_input *in);
 

@@ -1,4 +1,4 @@
-/* What explain says of time: measured, predicted with what binds, of a dense library. */
+/* The times of explain: measured, predicted with the bottleneck, and of a dense library. */
 #include <string.h>
 
 #include "Schedule/cost.h"

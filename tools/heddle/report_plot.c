@@ -90,7 +90,7 @@ static void draw_points(hd_strbuf *out, const svg_panel *p, const report *r, hed
   }
 }
 
-/* Widens from … to by what is there. */
+/* Widens from … to by the points. */
 static void widen(double value, double *from, double *to) {
   *from = value > 0 ? fmin(*from, value) : *from;
   *to = value > 0 ? fmax(*to, value) : *to;

@@ -229,7 +229,7 @@ static heddle_status tune_product(heddle_context *ctx, const lease_args *a, cons
   return status;
 }
 
-/* A key of a later version, or a product that no kernel can do, is failed; a device that cannot
+/* A key of a later version, or a product that no kernel supports, is failed; a device that cannot
  * work is this process' own failure. */
 static heddle_status lease(heddle_context *ctx, const lease_args *a, const char *const *argv) {
   hd_product product;

@@ -157,7 +157,7 @@ static void each_edge(void **state) {
   assert_int_equal(micro_verify(cases, HD_COUNT(cases)), 0);
 }
 
-/* Two warpgroups that start with 64 registers a thread: what `first` and `second` do. */
+/* Two warpgroups that start with 64 registers per thread: what `first` and `second` do. */
 static heddle_status run_pool(const char *directive, const char *first, const char *second,
                               const char *rule) {
   harness h;

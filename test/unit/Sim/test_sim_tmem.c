@@ -285,7 +285,7 @@ static void refused_by_name(void **state) {
 
 typedef struct shape {
   const char *name;
-  uint32_t lanes, registers, columns; /* of .x1: registers a thread, columns a lane */
+  uint32_t lanes, registers, columns; /* of .x1: registers per thread, columns a lane */
 } shape;
 
 static const shape shapes[] = {{"32x32b", 32, 1, 1},
