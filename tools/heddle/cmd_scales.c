@@ -40,7 +40,7 @@ static heddle_status find_order(scales_job *job) {
   job->shape.order = tensor ? HEDDLE_SCALES_TILES : HEDDLE_SCALES_K_BLOCKS;
   job->shape.scale_bytes = f32 ? F32_BYTES : 1;
   job->elem = f32 ? HEDDLE_F32 : HEDDLE_U8;
-  if (!job->block)
+  if (job->block == INT64_MIN) /* not given */
     job->block = f32 ? PROMOTED_BLOCK : USUAL_BLOCK;
   if (tensor || f32 || strcmp(job->family, "mma") == 0)
     return HEDDLE_OK;
@@ -88,7 +88,7 @@ static heddle_status run(scales_job *job) {
 }
 
 int cmd_scales(int argc, char **argv) {
-  scales_job job = {.family = "mma", .shape.elem = HEDDLE_E4M3};
+  scales_job job = {.family = "mma", .shape.elem = HEDDLE_E4M3, .block = INT64_MIN};
   const cli_option options[] = {
       {"type", CLI_ELEM, &job.shape.elem, "T", "element type of the scaled matrix (e4m3)"},
       {"block", CLI_INT, &job.block, "N",
