@@ -30,6 +30,7 @@
 enum {
   TILES = 3, /* of a CTA, that show each change from one to the next */
   ROUTINGS = 5, /* of groups: each size comes first once */
+  WORK = 1 << 11, /* k-blocks of the tiles of a launch that is seen whole */
   MANY = 1 << 20, /* clusters: no tile is left for the last */
   FAR = 1 << 30 /* rows or columns: more are refused, since tiles past the end count in 32 bits */
 };
@@ -363,11 +364,11 @@ static void run_problem(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool
     run_grid(k, s, at, (int32_t)units + 1, (int32_t)units, (int32_t)units);
 }
 
-/* Every CTA of the smallest grid: all of D is seen. */
+/* Every CTA of the smallest grid, unless that is too much work: all of D is seen. */
 static void run_all(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool wanted) {
-  int32_t n = wanted && is_clean(k) ? (int32_t)fewest(k, s, count_units(k, s, at, true)) : 0;
-  if (n > 0)
-    run_grid(k, s, at, n, 0, n - 1);
+  int64_t units = wanted && is_clean(k) ? count_units(k, s, at, true) : 0, n = fewest(k, s, units);
+  if (n > 0 && units * k->n_k_blocks <= WORK)
+    run_grid(k, s, at, (int32_t)n, 0, (int32_t)n - 1);
 }
 
 /* A grid of n clusters: all when they are few, else the first and the last two. */
@@ -506,8 +507,7 @@ static void run_batch(hd_ck_kernel *k, const shape *s, int64_t tall) {
 }
 
 /* Groups of no columns, of one, and of about as many as a tile has, in each order: one, a few, and
- * more than a CTA has tiles of, with every CTA in one order; then offsets that are none. All other
- * instances have all columns in the first group. */
+ * more than a CTA has tiles of, all CTAs in one order; then no offsets. Else all is in the first. */
 static void run_groups(hd_ck_kernel *k, const shape *s, int64_t tall) {
   static const int64_t counts[] = {1, 2, 33};
   int64_t unit = s->groups ? hd_op_int(s->groups, HD_ATTR_TILE_COLUMNS, 1) : 1;

@@ -9,7 +9,8 @@ enum { BLOCK = 8, CELL_BITS = 8, COLUMN_BITS = 28, STRIP_BITS = 20 };
  * them, where there is room. */
 static uint64_t tag_of(hd_ck_machine *m, const hd_ck_step *step, int64_t g, int64_t row,
                        int64_t col) {
-  uint64_t strip = (uint64_t)(row / HD_PAIR_ROWS), block = (uint64_t)(col / BLOCK);
+  uint64_t strip = (uint64_t)(row / HD_PAIR_ROWS);
+  uint64_t block = (uint64_t)(m->extents->groups ? col : col / BLOCK);
   uint64_t matrix = hd_ck_matrix_tag(m, step->op, g);
   if (matrix && strip >> STRIP_BITS)
     hd_ck_undecided(m, step->op, "D of 2^23 rows and more in a batch");
@@ -20,10 +21,11 @@ static int64_t columns_of(const hd_ck_region *region, int64_t strip) {
   return region->buffer->bytes * 8 / (strip * region->buffer->elem_bits);
 }
 
-/* A strip and a block that exist as numbers; D's edges are another matter. */
+/* A strip and a block that exist as numbers; D's edges are another matter. `first`: of a group's
+ * columns. */
 static bool in_grid(hd_ck_machine *m, const hd_ck_step *step, int64_t strip, int64_t row,
-                    int64_t col) {
-  if (row >= 0 && col >= 0 && row % strip == 0 && col % BLOCK == 0)
+                    int64_t col, int64_t first) {
+  if (row >= 0 && col >= first && row % strip == 0 && (col - first) % BLOCK == 0)
     return true;
   hd_ck_undecided(m, step->op, "a strip of D that is not whole, by blocks of 8 columns");
   return false;
@@ -35,7 +37,11 @@ void hd_ck_stage_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
           col = w->env[step->args[HD_AT_stage_tile_column]].i;
   hd_ck_region region;
   if (!hd_ck_region_at(m, w, step, HD_AT_stage_tile_buffer, HD_AT_stage_tile_slot, &region) ||
-      !in_grid(m, step, HD_CK_STRIP, row, col) || !hd_ck_store_mask(m, w, step))
+      !hd_ck_store_mask(m, w, step))
+    return;
+  const hd_ck_groups *groups = m->extents->groups;
+  int64_t g = hd_ck_matrix_of(w, step, HD_AT_stage_tile_g);
+  if (!in_grid(m, step, HD_CK_STRIP, row, col, groups ? groups->first[g] : 0))
     return;
   int64_t first = col - hd_op_int(step->op, HD_ATTR_OFFSET, 0);
   hd_ck_store_fragments(m, w, step, row, first);
@@ -43,8 +49,37 @@ void hd_ck_stage_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_access x = {.op = step->op, .kind = HD_CK_WRITE, .slot = region.slot, .value = w->now};
   x.component = hd_ck_component(m, w->id, HD_CK_LANES);
   hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), region,
-                     tag_of(m, step, hd_ck_matrix_of(w, step, HD_AT_stage_tile_g),
-                            row / m->extents->rows_of_d, col));
+                     tag_of(m, step, g, row / m->extents->rows_of_d, col));
+}
+
+/* Of groups D has 2^30 columns that end with the group's: at the coordinates (x, end, 2^30) lies
+ * column x + end - 2^30, since 2^30 times a stride of 2^34 elements less a pitch is, in 64 bits,
+ * 2^30 pitches less. */
+static bool maps_groups(const hd_ck_machine *m, const hd_op *map) {
+  enum { COLUMNS = 1 << 30, RANK = 4 };
+  const hd_attr *dims = hd_op_attr(map, HD_ATTR_DIMS);
+  const hd_expr *size = dims->exprs, *stride = hd_op_attr(map, HD_ATTR_STRIDES)->exprs;
+  int64_t bytes = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8;
+  if (dims->n != RANK || hd_op_arg(map) != HD_ARG_D ||
+      !hd_expr_is(&size[0], HD_ARG_M, 1, m->extents->rows_of_d))
+    return false;
+  for (int i = 1; i < RANK; i++) {
+    bool last = i == RANK - 1;
+    if (size[i].arg != HD_ARG_NONE || size[i].mul || size[i].div != 1 ||
+        size[i].add != COLUMNS + (i > 1) || stride[i].arg != HD_ARG_LDD || stride[i].div != 1 ||
+        stride[i].mul != (last ? -bytes : bytes) ||
+        stride[i].add != (last ? bytes * COLUMNS * 16 : 0))
+      return false;
+  }
+  return true;
+}
+
+/* The group whose columns end there; -1: none of them does. */
+static int64_t group_that_ends(const hd_ck_groups *x, int64_t end) {
+  for (int64_t g = 0; g < x->g; g++)
+    if (x->end[g] == end && x->first[g] < end)
+      return g;
+  return -1;
 }
 
 /* The tensor map's sizes clip what is written: they must be D's own. */
@@ -55,8 +90,10 @@ static bool maps_d(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step
   int32_t bytes = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8;
   bool is_batch = hd_copy_out_g(step->op) != NULL;
   *col_major = hd_expr_is(&size[0], HD_ARG_M, 1, m->extents->rows_of_d);
+  if (m->extents->groups && maps_groups(m, map))
+    return true;
   const hd_expr *rows = &size[!*col_major], *columns = &size[*col_major];
-  if (dims->n == 2 + is_batch && hd_op_arg(map) == HD_ARG_D &&
+  if (!m->extents->groups && dims->n == 2 + is_batch && hd_op_arg(map) == HD_ARG_D &&
       hd_expr_is(rows, HD_ARG_M, 1, m->extents->rows_of_d) && hd_expr_is(columns, HD_ARG_N, 1, 1) &&
       hd_expr_is(&stride[1], HD_ARG_LDD, bytes, 1) &&
       (!is_batch ||
@@ -68,7 +105,7 @@ static bool maps_d(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step
   return false;
 }
 
-/* Operands: tensor map, buffer, slot, coordinates, of a batch its matrix. */
+/* Operands: tensor map, buffer, slot, coordinates, of a batch its matrix, of a group its end. */
 void hd_ck_copy_out(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_region region;
   bool col_major;
@@ -78,7 +115,14 @@ void hd_ck_copy_out(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t row = w->env[step->args[col_major ? HD_AT_copy_out_first : HD_AT_copy_out_last]].i,
           col = w->env[step->args[col_major ? HD_AT_copy_out_last : HD_AT_copy_out_first]].i;
   int64_t strip = HD_CK_STRIP / m->extents->rows_of_d;
-  if (!in_grid(m, step, strip, row, col))
+  int64_t last = hd_ck_matrix_of(w, step, HD_AT_copy_out_g);
+  const hd_ck_groups *groups = m->extents->groups;
+  int64_t g = groups ? group_that_ends(groups, last) : last;
+  if (g < 0)
+    return hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, region.slot),
+                      "the end of a group", "a copy to columns up to %lld, where no group ends",
+                      (long long)last);
+  if (!in_grid(m, step, strip, row, col, groups ? groups->first[g] : 0))
     return;
   hd_ck_access x = {.op = step->op, .kind = HD_CK_OUT_READ, .slot = region.slot};
   x.component = hd_ck_component(m, w->id, HD_CK_OUT);
@@ -86,7 +130,6 @@ void hd_ck_copy_out(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   w->out = step->op;
   w->out_open = true;
   uint64_t tag = hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), region);
-  int64_t g = hd_ck_matrix_of(w, step, HD_AT_copy_out_g);
   if (!m->stop && tag != tag_of(m, step, g, row, col))
     hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, region.slot),
                "copy the slot to its strip and columns",

@@ -5,6 +5,7 @@
 #include "Compile/combine_kernel.h"
 #include "Compile/copy_kernel.h"
 #include "Schedule/resources.h"
+#include "Support/batch.h"
 
 static hd_swizzle swizzle_of(int64_t bytes) {
   return bytes == 128  ? HD_SWIZZLE_128
@@ -95,6 +96,9 @@ static void make_requirements(const hd_problem *p, const hd_b_variant *b, hd_var
     require_aligned(HD_ARG_D, HD_ARG_LDD, hd_has_stride(p, &p->d) ? HD_ARG_STRIDE_D : HD_ARG_NONE,
                     p->d.elem,
                     HD_STAGED_ALIGN, variant);
+  if (b->staged && hd_is_grouped(p) && !p->n.value)
+    variant->requirement[variant->n_requirements++] =
+        (hd_requirement){{HD_ARG_N, 1, 0, 1}, 1, HD_RAGGED_MOST};
 }
 
 /* The kernel's bytes for a tile of D (in clusters), as bytes for each split or part of each

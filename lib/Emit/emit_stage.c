@@ -257,26 +257,36 @@ heddle_status hd_emit_op_stage_tile(hd_emitter *e, const hd_op *op) {
 }
 
 /* Operands: tensor map, buffer, slot, coordinate of dimension 0, of dimension 1; of a batch of
- * dimension 2. */
+ * dimension 2. Of a map of four dimensions the last column's end stands there, from which a column
+ * counts. */
 heddle_status hd_emit_op_copy_out(hd_emitter *e, const hd_op *op) {
   int64_t bytes = hd_op_int(hd_emit_def(hd_copy_out_buffer(op)), HD_ATTR_BYTES, 0);
   LLVMValueRef offset = hd_emit_muli(e, hd_emit_get1(e, hd_copy_out_slot(op)), bytes);
   LLVMValueRef from = hd_emit_add(e, hd_emit_get1(e, hd_copy_out_buffer(op)), offset);
-  LLVMValueRef args[7] = {hd_emit_shared_ptr(e, from, HD_AS_SHARED),
+  enum { PLANE = 2, RAGGED = 4, MOST = 1 << 30 };
+  static const char *const names[] = {"llvm.nvvm.cp.async.bulk.tensor.s2g.tile.2d",
+                                      "llvm.nvvm.cp.async.bulk.tensor.s2g.tile.3d",
+                                      "llvm.nvvm.cp.async.bulk.tensor.s2g.tile.4d"};
+  int32_t rank = hd_op_attr(hd_emit_def(hd_copy_out_map(op)), HD_ATTR_BOX)->n;
+  LLVMValueRef args[8] = {hd_emit_shared_ptr(e, from, HD_AS_SHARED),
                           hd_emit_get1(e, hd_copy_out_map(op)),
                           hd_emit_get1(e, hd_copy_out_first(op)),
                           hd_emit_get1(e, hd_copy_out_last(op))};
   unsigned n = 4;
   if (hd_copy_out_g(op))
     args[n++] = hd_emit_get1(e, hd_copy_out_g(op));
+  if (rank == RAGGED) {
+    LLVMValueRef left = hd_emit_sub(e, args[n - 1], args[n - 2]);
+    args[n - 2] = hd_emit_sub(e, hd_emit_i32(e, MOST), left);
+    args[n++] = hd_emit_i32(e, MOST);
+  }
   args[n++] = hd_emit_i64(e, 0);
   args[n++] = LLVMConstInt(e->i1, 0, false);
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef first = hd_emit_eqi(e, e->lane, 0);
   hd_emit_return_from_entry(e, here);
   LLVMBasicBlockRef join = hd_emit_if(e, first, "out");
-  hd_emit_intrinsic(e, hd_copy_out_g(op) ? "llvm.nvvm.cp.async.bulk.tensor.s2g.tile.3d"
-                                         : "llvm.nvvm.cp.async.bulk.tensor.s2g.tile.2d", args, n);
+  hd_emit_intrinsic(e, names[rank - PLANE], args, n);
   hd_emit_endif(e, join);
   return HEDDLE_OK;
 }

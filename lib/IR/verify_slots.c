@@ -320,8 +320,10 @@ static void check_copy_out(hd_verifier *v, const hd_op *op) {
   heddle_elem elem = hd_op_elem(map, HD_ATTR_TYPE);
   int64_t bytes = heddle_elem_get(elem)->container_bits / 8;
   int rank = 2 + (hd_copy_out_g(op) != NULL);
-  if (box->n != rank)
-    hd_verify_fail(v, op, "ir.tmap", "a tensor map of rank %d; legal: %d", (int)box->n, rank);
+  bool ragged = rank == 3 && box->n == 4 && box->ints[3] == 1;
+  if (box->n != rank && !ragged)
+    hd_verify_fail(v, op, "ir.tmap", "a tensor map of rank %d; legal: %d%s", (int)box->n, rank,
+                   rank == 3 ? ", or 4 with a box of 1 there" : "");
   else if (elem != hd_op_elem(slot, HD_ATTR_TYPE) ||
            box->ints[0] * bytes != hd_op_int(slot, HD_ATTR_PANEL, 0) ||
            box->ints[0] * box->ints[1] * bytes != hd_op_int(slot, HD_ATTR_BYTES, 0) ||

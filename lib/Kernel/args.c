@@ -76,11 +76,11 @@ void hd_expr_print(const hd_expr *x, hd_strbuf *out) {
     hd_strbuf_printf(out, "/%lld", (long long)x->div);
 }
 
-/* Moves past digits; false when there is none, or more than fit. */
+/* Moves past a sign and digits; false when there is no digit, or more than fit. */
 static bool read_number(const char **at, int64_t *value) {
-  size_t n = strspn(*at, "0123456789");
+  size_t sign = **at == '-', n = strspn(*at + sign, "0123456789");
   *value = n > 0 && n <= 15 ? strtoll(*at, NULL, 10) : 0;
-  *at += n;
+  *at += sign + n;
   return n > 0 && n <= 15;
 }
 

@@ -1,4 +1,5 @@
 #include "IR/shared_layout.h"
+#include "Support/batch.h"
 #include "Passes/arith.h"
 #include "Schedule/resources.h"
 #include "Passes/stage.h"
@@ -111,9 +112,32 @@ static void set_box(hd_stage *st, hd_op *op) {
     set_plane(st, op, k, n, line, rows, is_batch);
 }
 
+/* D of groups. A tensor map clips at its own sizes, and a group may end before D does: columns are
+ * counted so that a group's last one is the map's. Dimension 1 is 2^30 - (end - column), dimension
+ * 2 the end, both a pitch apart; dimension 3 is 2^30 at a stride of 2^34 elements less a pitch,
+ * which in 64 bits is 2^30 pitches less: together the column's own address. */
+static void set_ragged(hd_stage *st, hd_op *op) {
+  enum { SPAN_BITS = 34, RANK = 4 };
+  int64_t bytes = hd_map_bytes(hd_op_elem(op, HD_ATTR_TYPE));
+  const hd_expr dims[RANK] = {{HD_ARG_M, 1, 0, hd_rows_of_d(&st->p)},
+                              {HD_ARG_NONE, 0, HD_RAGGED_MOST, 1},
+                              {HD_ARG_NONE, 0, (int64_t)HD_RAGGED_MOST + 1, 1},
+                              {HD_ARG_NONE, 0, (int64_t)HD_RAGGED_MOST + 1, 1}};
+  const hd_expr strides[RANK] = {{0},
+                                 {HD_ARG_LDD, bytes, 0, 1},
+                                 {HD_ARG_LDD, bytes, 0, 1},
+                                 {HD_ARG_LDD, -bytes, bytes << SPAN_BITS, 1}};
+  const int64_t box[RANK] = {st->slot.rows, st->slot.cols, 1, 1};
+  hd_op_set_exprs(st->module, op, HD_ATTR_DIMS, dims, RANK);
+  hd_op_set_exprs(st->module, op, HD_ATTR_STRIDES, strides, RANK);
+  hd_op_set_ints(st->module, op, HD_ATTR_BOX, box, RANK);
+}
+
 static void set_slot(hd_stage *st, hd_op *op) {
   const hd_expr m = {HD_ARG_M, 1, 0, hd_rows_of_d(&st->p)}, n = {HD_ARG_N, 1, 0, 1};
-  if (st->p.d.transposed)
+  if (hd_is_grouped(&st->p))
+    set_ragged(st, op);
+  else if (st->p.d.transposed)
     set_plane(st, op, m, n, st->slot.rows, st->slot.cols, hd_is_batch(&st->p));
   else
     set_plane(st, op, n, m, st->slot.cols, st->slot.rows, hd_is_batch(&st->p));

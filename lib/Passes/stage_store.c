@@ -117,7 +117,7 @@ void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *pla
     hd_value *own = hd_arith_const(b, HD_OP_ADD, first, (nth * n_slices + i) % slot->each);
     hd_value *col = hd_arith_const(b, HD_OP_ADD, place->col0, i * slot->cols);
     hd_op *fill = hd_build_op(b, HD_OP_STAGE_TILE, (hd_type){0}, 6, st->sd, own, row, col,
-                              st->arg[HD_ARG_M], st->arg[HD_ARG_N]);
+                              st->arg[HD_ARG_M], place->end_n);
     if (place->g)
       hd_op_add_operand(st->module, fill, place->g);
     add_factors(st, fill, factors);
@@ -129,6 +129,6 @@ void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *pla
     hd_op *out =
         hd_build_op(b, HD_OP_COPY_OUT, (hd_type){0}, 5, st->map_d, st->sd, own, across, down);
     if (place->g)
-      hd_op_add_operand(st->module, out, place->g);
+      hd_op_add_operand(st->module, out, st->groups ? place->end_n : place->g);
   }
 }

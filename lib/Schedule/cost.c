@@ -282,7 +282,6 @@ bool hd_cost_is_estimate(const hd_problem *p) {
   return p->target->sm == 90 && hd_problem_has(p, HD_FAMILY_WGMMA_SP);
 }
 
-/* Groups count as a batch of products that are alike: no cost is known of a routing. */
 static double products_of(const hd_problem *p) {
   int64_t g = hd_is_grouped(p) ? hd_most_groups(p) : p->g.value;
   return g ? (double)g : 1;
@@ -299,27 +298,65 @@ static double power_seconds(const unit *u, double units, double dram_bytes, doub
                                  dram_bytes / c->power_dram;
 }
 
-hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
-                         const hd_device_model *c) {
+/* The kernel behind reads each product's column and writes D's, which share them by `slots`. */
+static double combine_seconds(const hd_problem *p, double m, double n, const hd_device_model *c) {
+  if (!p->combine)
+    return 0;
+  double t = n / (double)hd_combine_slots(p), rows = m / hd_rows_of_d(p);
+  return c->copy_s + rows * (n + t) * bytes_of(p->d.elem) / c->copy_bytes;
+}
+
+/* How the columns of groups are dealt. Each of the i-th: as even as may be, or as many as 1 / i of
+ * the first one's, which has what rounding leaves: no routing is known ahead, and a schedule has to
+ * be good for both. */
+typedef enum dealt { EVENLY, BY_ZIPF, N_DEALT } dealt;
+
+/* What a routing makes of products of n columns: tiles along n, and products that have a column. Of
+ * a batch, whose products are alike, too. */
+typedef struct columns {
+  double all, tiles, products;
+} columns;
+
+static columns deal(const hd_problem *p, double n, double width, dealt how) {
+  double g = products_of(p), sum = 0, left = n;
+  columns c = {.all = n};
+  if (!hd_is_grouped(p))
+    return (columns){g * n, g * ceil_div(n, width), g};
+  for (double i = 1; i <= g; i++)
+    sum += 1 / i;
+  for (double i = g; i > 0; i--) {
+    double size = how == EVENLY ? floor(n * i / g) - floor(n * (i - 1) / g)
+                  : i > 1       ? floor(n / sum / i)
+                                : left;
+    left -= size;
+    c.tiles += ceil_div(size, width);
+    c.products += size > 0;
+  }
+  return c;
+}
+
+static hd_cost cost_of(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
+                       dealt how, const hd_device_model *c) {
   double m = size_of(&p->m, size_mnk[0]), n = size_of(&p->n, size_mnk[1]);
-  double k = size_of(&p->k, size_mnk[2]), g = products_of(p);
-  double columns = n;
-  n = hd_is_grouped(p) ? ceil_div(n, g) : n;
+  double k = size_of(&p->k, size_mnk[2]);
   hd_cost cost = {0};
   double along_m = shares_a(s) ? 1 : s->cluster, along_n = shares_a(s) ? s->cluster : 1;
-  double tiles_n = ceil_div(n, s->tile_n * along_n) * along_n;
+  columns of = deal(p, n, s->tile_n * along_n, how);
+  double tiles_n = of.tiles * along_n, each = of.all / of.products;
   double tiles_m = ceil_div(m, s->tile_m * along_m) * along_m;
-  double units = tiles_m * tiles_n * s->split_k * g;
-  unit u = unit_of(p, s, c, k, (double[]){tiles_m, tiles_n});
+  double units = tiles_m * tiles_n * s->split_k;
+  unit u = unit_of(p, s, c, k, (double[]){tiles_m, tiles_n / of.products});
   double a_bytes = ceil_div(m, HD_SLAB_ROWS) * ceil_div(k, hd_k_block_size(p->a_elem)) *
                    hd_block_bytes(p->a_elem);
-  double of_b = p->b.shared && !hd_is_grouped(p) ? 1 : g;
-  double read = a_bytes * (p->a_shared ? 1 : g) + n * k * bytes_of(p->b.elem) * of_b;
+  double of_b = p->b.shared && !hd_is_grouped(p) ? n : of.all;
+  double read = a_bytes * (p->a_shared ? 1 : of.products) + of_b * k * bytes_of(p->b.elem);
   /* Bytes that come from DRAM wait longer than those that another CTA brought to L2 before. */
   double cold = fmin(1, read / (units * u.stages * u.load_bytes));
   u.latency_s = c->l2_latency_s + cold * (c->dram_latency_s - c->l2_latency_s);
-  if (!hd_schedule_is_mma(s))
-    u.void_bytes = void_columns(p, s, n, tiles_n) / tiles_n * HD_K_BLOCK_BYTES;
+  if (!hd_schedule_is_mma(s)) {
+    double tiles = tiles_n / of.products;
+    u.void_bytes = void_columns(p, s, each, tiles) / tiles * HD_K_BLOCK_BYTES;
+  }
   /* CTAs that are resident at once. */
   int32_t sms = hd_schedule_along_k(u.s) > 2 ? u.c->n_sms_of_fours : u.c->n_sms;
   double slots = sms * u.residents, full = floor(units / slots);
@@ -334,16 +371,30 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
   }
   add_waves(&u, 0, full, slots, &cost);
   add_waves(&last, full, 1, rest, &cost);
-  cost.alone[HD_RESOURCE_COPY] = copy_seconds(p, s, columns, c);
-  double extra = c->launch_s + reduce_seconds(p, s, c, parts);
-  double written = g * m / hd_rows_of_d(p) * n * bytes_of(p->d.elem);
+  cost.alone[HD_RESOURCE_COPY] = copy_seconds(p, s, n, c);
+  double extra = c->launch_s + reduce_seconds(p, s, c, parts) + combine_seconds(p, m, n, c);
+  double written = m / hd_rows_of_d(p) * of.all * bytes_of(p->d.elem);
   cost.alone[HD_RESOURCE_DRAM] = (read + written) / c->dram_bytes * crowding(&u, units);
   cost.alone[HD_RESOURCE_LAUNCH] += extra;
-  cost.seconds = both(cost.seconds, power_seconds(&u, units, read + written, columns));
+  cost.seconds = both(cost.seconds, power_seconds(&u, units, read + written, n));
   cost.seconds = extra + both(cost.seconds, cost.alone[HD_RESOURCE_DRAM]) +
                  cost.alone[HD_RESOURCE_COPY];
   cost.units = (int64_t)units;
   cost.waves = units / slots;
+  return cost;
+}
+
+hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
+                         const hd_device_model *c) {
+  hd_cost cost = cost_of(p, s, size_mnk, EVENLY, c);
+  if (hd_is_grouped(p)) {
+    hd_cost skewed = cost_of(p, s, size_mnk, BY_ZIPF, c);
+    for (int r = 0; r < HD_N_RESOURCES; r++)
+      cost.alone[r] = (cost.alone[r] + skewed.alone[r]) / N_DEALT;
+    cost.seconds = (cost.seconds + skewed.seconds) / N_DEALT;
+    cost.units = (cost.units + skewed.units) / N_DEALT;
+    cost.waves = (cost.waves + skewed.waves) / N_DEALT;
+  }
   for (int r = 1; r < HD_N_RESOURCES; r++)
     if (cost.alone[r] > cost.alone[cost.binds])
       cost.binds = (hd_resource)r;
@@ -353,7 +404,7 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
 double hd_dense_seconds(const hd_problem *p, const int64_t size_mnk[3], const hd_device_model *c) {
   double m = size_of(&p->m, size_mnk[0]), n = size_of(&p->n, size_mnk[1]);
   double g = products_of(p);
-  n = hd_is_grouped(p) ? ceil_div(n, g) : n;
+  n = hd_is_grouped(p) ? n / g : n;
   double k = size_of(&p->k, size_mnk[2]), bits = heddle_elem_get(p->b.elem)->container_bits;
   double compute = g * 2 * m * n * k / (c->dense_flops * 16 / bits);
   double bytes = (p->a_shared ? 1 : g) * m * k * bytes_of(p->a_elem) +

@@ -143,12 +143,12 @@ static bool is_large(const hd_problem *p) { return p->n.value >= LARGE_N; }
 /* For many columns power decides, and what moves fewer bytes, or moves them beside the products,
  * saves some of it: stores by a tensor map, and, in a pair, whose k is long enough to be read
  * again, the order of k and of tiles (H200, docs/bench/sweep.md). */
-static void save_power(const hd_problem *p, hd_schedule *s) {
+static void save_power(const hd_problem *p, const hd_problem *whole, hd_schedule *s) {
   hd_schedule saving = *s;
-  if (!is_large(p) || s->tile_n < LEAST_SHARED_N || s->split_k > 1 || s->stream_k)
+  if (!is_large(whole) || s->tile_n < LEAST_SHARED_N || s->split_k > 1 || s->stream_k)
     return;
   saving.store = HD_STORE_STAGED;
-  if (s->cluster > 1) {
+  if (s->cluster > 1 && !hd_is_grouped(p)) { /* groups take another A before k is read again */
     saving.k_order = HD_K_ZIGZAG;
     saving.raster_group = 16;
   }
@@ -187,7 +187,7 @@ static void enter(const hd_problem *p, hd_schedule s, front *f) {
   s.stages = hd_schedule_most_stages(p, &s, hd_schedule_wanted_stages(p, &s));
   s.wgmma_in_flight = hd_schedule_most_in_flight(p, &s);
   s.cluster_launch = hd_schedule_wanted_cluster_launch(f->device, p, &s);
-  save_power(p, &s);
+  save_power(p, f->whole, &s);
   store_whole_lines(p, &s);
   if (hd_schedule_fits(p, &s))
     enter_one(s, f);
@@ -227,7 +227,7 @@ static void enter_streams(const hd_problem *p, hd_schedule s, bool shares, front
 static bool may_have(const hd_problem *p, int32_t cluster) {
   double products = (double)batch_of(p) * (double)p->m.value * (double)p->n.value *
                     (double)(p->k.value ? p->k.value : USUAL_K);
-  return !is_large(p) || (cluster > 1) == (products >= PAIR_PRODUCTS);
+  return hd_is_grouped(p) || !is_large(p) || (cluster > 1) == (products >= PAIR_PRODUCTS);
 }
 
 static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, front *f) {
@@ -277,12 +277,13 @@ int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked
   static const int32_t heights[] = {128, 64, 256, 192};
   static const int32_t widths[] = {256, 224, 192, 160, 128, 96, 64, 48, 32, 24, 16, 8};
   const hd_problem group = of_one_group(whole), *p = &group;
-  int32_t most_elements = is_large(p) ? LARGE_ELEMENTS : MOST_ELEMENTS;
+  int32_t most_elements = is_large(whole) ? LARGE_ELEMENTS : MOST_ELEMENTS;
   front f = {pick->device, pick->launched, whole, list, 0, most, 0};
   if (!p->m.value || !p->n.value || !hd_problem_has(p, HD_FAMILY_WGMMA_SP))
     return 0;
   hd_schedule s = hd_schedule_default_of(pick->device, p, HD_FAMILY_WGMMA_SP);
-  int32_t unit = wgmma_unit(p), widest = default_tile_n(p, 256, unit);
+  /* Some groups have more columns than an even routing gives them. */
+  int32_t unit = wgmma_unit(p), widest = default_tile_n(whole, 256, unit);
   for (size_t h = 0; h < HD_COUNT(heights); h++) {
     int32_t last = 0;
     for (size_t w = 0; w < HD_COUNT(widths); w++) {

@@ -1,5 +1,6 @@
 #include "Schedule/legality.h"
 #include "Support/activations.h"
+#include "Support/batch.h"
 
 #include "Schedule/variants.h"
 
@@ -86,11 +87,20 @@ static heddle_status check_groups(heddle_context *ctx, const hd_problem *p, cons
            "got persistent=%d split_k=%d stream_k=%d with groups; legal: persistent=1 split_k=1 "
            "stream_k=0",
            s->persistent, s->split_k, s->stream_k);
-  if (s->store == HD_STORE_STAGED || s->store == HD_STORE_PERMUTED)
+  if (s->store == HD_STORE_PERMUTED)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.groups",
-           "got store=%s with groups, which end anywhere in a tile; legal: direct, quad; nearest: "
+           "got store=permuted with groups, which begin and end anywhere in a run; legal: direct, "
+           "quad, staged; nearest: store=quad");
+  if (s->store == HD_STORE_STAGED &&
+      (!p->d.transposed || p->scatter || p->combine || p->n.value > HD_RAGGED_MOST))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.groups",
+           "got store=staged with groups and %s; legal: a col_major D of up to 2^30 columns "
+           "without scatter_d and combine_d, whose tensor map ends where a group does; nearest: "
            "store=quad",
-           hd_key_word(HD_KEY_STORE, s->store));
+           p->scatter      ? "scatter_d"
+           : p->combine    ? "combine_d"
+           : p->n.value > HD_RAGGED_MOST ? "more than 2^30 columns"
+                           : "a row_major D");
   if (p->gather && s->b_path != HD_B_COPIED &&
       (s->cluster > 1 || s->stages < HD_GATHER_STAGES))
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.groups",

@@ -11,6 +11,8 @@ enum { HD_BATCH_MOST = 1 << 20 };
 enum { HD_COMBINE_MOST = 64 };
 /* Groups of one: their table lies in shared memory. */
 enum { HD_GROUPS_MOST = 1024 };
+/* Columns that a tensor map of D clips where a group ends (docs/ir.md, copy.out). */
+enum { HD_RAGGED_MOST = 1 << 30 };
 
 /* Have two of g matrices, `stride` elements from one to the next, elements in common? Each is
  * `rows` rows of `row` elements, `pitch` apart, which is no less than `row`. They have none where

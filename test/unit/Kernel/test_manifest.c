@@ -23,10 +23,13 @@ static void expressions_are_read_as_they_are_printed(void **state) {
   static const hd_expr some[] = {{0},
                                  {HD_ARG_K, 1, 0, 1},
                                  {HD_ARG_NONE, 64, 0, 1},
-                                 {HD_ARG_STRIDE_SCALE_B, 2, 3, 4}};
-  static const char *const texts[] = {"", "k", "64", "stride_scale_b*2+3/4"};
+                                 {HD_ARG_STRIDE_SCALE_B, 2, 3, 4},
+                                 {HD_ARG_LDD, -2, INT64_C(1) << 35, 1},
+                                 {HD_ARG_NONE, 0, 1 << 30, 1}};
+  static const char *const texts[] = {"", "k", "64", "stride_scale_b*2+3/4", "ldd*-2+34359738368",
+                                      "0+1073741824"};
   static const char *const wrong[] = {"q", "none", "k*", "k/2*3", "2k", "k ", "*2", "5/0", "k/0",
-                                      "k*1234567890123456"};
+                                      "k*1234567890123456", "k*-", "k*--2"};
   (void)state;
   for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
     hd_strbuf out = {0};
