@@ -10,7 +10,7 @@ enum { FIRST_COLUMN = 4, END_COLUMN = 8 /* bytes of an entry */ };
 typedef struct groups {
   const hd_op *op;
   LLVMValueRef offsets, g, n, tiles_m, table;
-  int32_t each; /* consecutive groups of a lane */
+  int32_t each, n_lanes; /* consecutive groups of a lane; lanes that have some */
 } groups;
 
 /* Whatever stands in memory, columns lie inside 0 … n. */
@@ -25,9 +25,9 @@ static LLVMValueRef load_offset(hd_emitter *e, const groups *s, LLVMValueRef fir
 }
 
 /* What the lower lanes have, 0 where there is none: all of their sum, or the largest. */
-static LLVMValueRef of_lower(hd_emitter *e, LLVMValueRef own, bool sum) {
+static LLVMValueRef of_lower(hd_emitter *e, const groups *s, LLVMValueRef own, bool sum) {
   LLVMValueRef zero = hd_emit_i32(e, 0), all = own, below = NULL;
-  for (int32_t by = 1; by < HD_LANES; by *= 2) {
+  for (int32_t by = 1; by < s->n_lanes; by *= 2) {
     below = hd_emit_shfl_up(e, all, by);
     below = hd_emit_select(e, hd_emit_lt(e, e->lane, hd_emit_i32(e, by)), zero, below);
     all = sum ? hd_emit_add(e, all, below) : hd_emit_max(e, all, below);
@@ -44,6 +44,39 @@ static void store_entry(hd_emitter *e, const groups *s, LLVMValueRef i, LLVMValu
               HD_ASM_MEMORY);
 }
 
+/* Is an offset less than the one before it, in any lane? A lane's last one is the next lane's first.
+ * at: each + 1 of them. */
+static LLVMValueRef is_cut(hd_emitter *e, const groups *s, LLVMValueRef first,
+                           LLVMValueRef *const at) {
+  LLVMValueRef any = LLVMConstInt(e->i1, 0, false);
+  for (int32_t j = 0; j < s->each; j++) {
+    LLVMValueRef is_group = hd_emit_lt(e, hd_emit_addi(e, first, j), s->g);
+    LLVMValueRef is_less = hd_emit_lt(e, at[j + 1], at[j]);
+    any = LLVMBuildOr(e->b, any, LLVMBuildAnd(e->b, is_group, is_less, ""), "");
+  }
+  return hd_emit_asm(e, e->i1, "vote.sync.any.pred $0, $1, 0xffffffff;", "=b,b", &any, 1,
+                     HD_ASM_VOLATILE);
+}
+
+/* The largest offset of the lower lanes, where a router gave one that is less than it: then only. */
+static LLVMValueRef least_of(hd_emitter *e, const groups *s, LLVMValueRef first,
+                             LLVMValueRef *const at) {
+  LLVMBasicBlockRef before[2];
+  LLVMValueRef values[2] = {hd_emit_i32(e, 0)};
+  LLVMValueRef cut = is_cut(e, s, first, at);
+  before[0] = LLVMGetInsertBlock(e->b);
+  LLVMBasicBlockRef join = hd_emit_if(e, cut, "cut");
+  LLVMValueRef largest = at[0];
+  for (int32_t j = 1; j < s->each; j++)
+    largest = hd_emit_max(e, largest, at[j]);
+  values[1] = of_lower(e, s, largest, false);
+  before[1] = LLVMGetInsertBlock(e->b);
+  hd_emit_endif(e, join);
+  LLVMValueRef least = LLVMBuildPhi(e->b, e->i32, "least");
+  LLVMAddIncoming(least, values, before, 2);
+  return least;
+}
+
 /* No offset is less than one before it: groups never overlap. Past the last group there is nothing
  * but the sum. */
 static void make_table(hd_emitter *e, const groups *s) {
@@ -53,17 +86,15 @@ static void make_table(hd_emitter *e, const groups *s) {
   LLVMValueRef i = hd_emit_muli(e, e->lane, s->each), sum = hd_emit_i32(e, 0);
   for (int32_t j = 0; j <= s->each; j++)
     at[j] = load_offset(e, s, i, j);
-  for (int32_t j = 1; j <= s->each; j++)
-    at[j] = hd_emit_max(e, at[j], at[j - 1]);
-  LLVMValueRef least = of_lower(e, at[s->each - 1], false);
+  LLVMValueRef least = least_of(e, s, i, at);
   for (int32_t j = 0; j <= s->each; j++)
-    at[j] = hd_emit_max(e, at[j], least);
+    at[j] = hd_emit_max(e, at[j], j ? at[j - 1] : least);
   for (int32_t j = 0; j < s->each; j++) {
     LLVMValueRef columns = hd_emit_addi(e, hd_emit_sub(e, at[j + 1], at[j]), unit - 1);
     tiles[j] = hd_emit_mul(e, hd_emit_divi(e, columns, unit), s->tiles_m);
     sum = hd_emit_add(e, sum, tiles[j]);
   }
-  LLVMValueRef before = of_lower(e, sum, true);
+  LLVMValueRef before = of_lower(e, s, sum, true);
   for (int32_t j = 0; j < s->each; j++) {
     store_entry(e, s, hd_emit_addi(e, i, j), before, at[j], at[j + 1]);
     before = hd_emit_add(e, before, tiles[j]);
@@ -76,7 +107,7 @@ static int64_t most_groups(const hd_value *buffer, LLVMValueRef g) {
   return LLVMIsAConstantInt(g) ? LLVMConstIntGetSExtValue(g) : room;
 }
 
-/* One warp makes it: its loads are all in flight together. */
+/* One warp makes it: its loads are all in flight together. The first one has barriers to begin. */
 heddle_status hd_emit_op_group_table(hd_emitter *e, const hd_op *op) {
   groups s = {.op = op,
               .offsets = hd_emit_get1(e, hd_group_table_offsets(op)),
@@ -84,8 +115,11 @@ heddle_status hd_emit_op_group_table(hd_emitter *e, const hd_op *op) {
               .g = hd_emit_get1(e, hd_group_table_g(op)),
               .n = hd_emit_get1(e, hd_group_table_n(op)),
               .tiles_m = hd_emit_get1(e, hd_group_table_tiles_m(op))};
-  s.each = (int32_t)(most_groups(hd_group_table_buffer(op), s.g) / HD_LANES + 1);
-  LLVMBasicBlockRef join = hd_emit_if(e, hd_emit_eqi(e, e->warp, 0), "groups");
+  int64_t n = most_groups(hd_group_table_buffer(op), s.g) + 1; /* and the sum behind */
+  s.each = (int32_t)((n - 1) / HD_LANES + 1);
+  s.n_lanes = (int32_t)((n + s.each - 1) / s.each);
+  int64_t own = e->role.n_warps > 1;
+  LLVMBasicBlockRef join = hd_emit_if(e, hd_emit_eqi(e, e->warp, own), "groups");
   make_table(e, &s);
   hd_emit_endif(e, join);
   return HEDDLE_OK;

@@ -368,14 +368,22 @@ static void place_grid_wait(hd_module *m, hd_op *kernel) {
 
 /* --- groups -------------------------------------------------------------------------------- */
 
-/* All threads make the table, and meet before any reads it: what follows in the kernel is ordered
+/* Do all threads meet behind it as it is, before the roles begin? Those of a cluster do so relaxed. */
+static bool is_met(const hd_op *op) {
+  while (op && op->kind != HD_OP_ROLE && op->kind != HD_OP_CTA_SYNC)
+    op = op->next;
+  return op && op->kind == HD_OP_CTA_SYNC;
+}
+
+/* A warp makes the table, and all meet before any reads it: what follows in the kernel is ordered
  * behind that. Offsets come from the predecessor kernel: all wait for it here. */
 static void place_groups_table(hd_module *m, hd_op *kernel) {
   hd_op *table = hd_find_op(kernel->regions[0], HD_OP_GROUP_TABLE);
   if (!table)
     return;
   hd_builder b = hd_builder_after(m, table);
-  hd_build_op(&b, HD_OP_CTA_SYNC, (hd_type){0}, 0);
+  if (!is_met(table))
+    hd_build_op(&b, HD_OP_CTA_SYNC, (hd_type){0}, 0);
   if (!hd_op_has(kernel, HD_ATTR_DEPENDENT))
     return;
   b = hd_builder_before(m, table);
