@@ -62,6 +62,8 @@ void hd_product_print(const hd_product *p, char out[HD_PRODUCT_TEXT]) {
     hd_strbuf_add(&s, " c");
   if (p->g)
     hd_strbuf_printf(&s, " g=%lld", (long long)p->g);
+  if (p->groups)
+    hd_strbuf_printf(&s, " groups=%lld", (long long)p->groups);
   if (e->reduce)
     hd_strbuf_printf(&s, " reduce=%s", hd_product_reduce_word(e->reduce));
   if (e->scale_a)
@@ -107,9 +109,15 @@ static bool read_scale(const char *word, char *scale) {
   return strcmp(word, "one") == 0 || strcmp(word, "vector") == 0;
 }
 
+static bool read_count(const char *word, int64_t most, int64_t *count) {
+  char *end = NULL;
+  *count = *word >= '1' && *word <= '9' ? strtoll(word, &end, 10) : 0;
+  return *count >= 1 && *count <= most && !*end;
+}
+
 /* ORDER PRODUCT WORDS. */
 static bool read_rest(const char *text, hd_product *p) {
-  char word[16], *end;
+  char word[16];
   hd_product_epilogue *e = &p->epilogue;
   bool ok = true;
   if (take(&text, "act=", word)) {
@@ -125,10 +133,10 @@ static bool read_rest(const char *text, hd_product *p) {
     ok = ok && strcmp(word, blocks_word(e->blocks)) == 0;
   }
   e->c = take(&text, "c", NULL);
-  if (take(&text, "g=", word)) {
-    p->g = *word >= '1' && *word <= '9' ? strtoll(word, &end, 10) : 0;
-    ok = ok && p->g >= 1 && p->g <= HD_BATCH_MOST && !*end;
-  }
+  if (take(&text, "g=", word))
+    ok = ok && read_count(word, HD_BATCH_MOST, &p->g);
+  if (take(&text, "groups=", word))
+    ok = ok && !p->g && read_count(word, HD_GROUPS_MOST, &p->groups);
   if (take(&text, "reduce=", word)) {
     e->reduce = hd_product_reduce(word);
     ok = ok && e->reduce;
@@ -200,9 +208,8 @@ heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product
   if (!ok)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.product",
                     "got \"%.100s\"; legal: as in \"sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 "
-                    "n=16 k=4096 k_major row_major\", then act= bias= blocks= c g= reduce= "
-                    "scale_a= "
-                    "scale_b= weights_ready",
+                    "n=16 k=4096 k_major row_major\", then act= bias= blocks= c g= groups= reduce= "
+                    "scale_a= scale_b= weights_ready",
                     text);
   *product = p;
   return HEDDLE_OK;
@@ -234,7 +241,8 @@ hd_product hd_product_of(const hd_problem *p, const int64_t hint_mnk[3]) {
                     .m = size_of(&p->m, hint_mnk[0]),
                     .n = size_of(&p->n, hint_mnk[1]),
                     .k = size_of(&p->k, hint_mnk[2]),
-                    .g = p->g.value,
+                    .g = hd_is_grouped(p) ? 0 : p->g.value,
+                    .groups = hd_is_grouped(p) ? hd_most_groups(p) : 0,
                     .b_mn_major = p->b.transposed,
                     .d_col_major = p->d.transposed,
                     .weights_ready = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY),
@@ -363,8 +371,9 @@ char *hd_product_kernel(const hd_product *p, const char *kernel) {
   hd_strbuf s = {0};
   char m[32], n[32], k[32], g[64] = "";
   bool plain = !hd_product_has_epilogue(p);
-  if (p->g)
-    snprintf(g, sizeof g, "  %%g: i32 = size {dim = g, value = %lld}\n", (long long)p->g);
+  if (p->g || p->groups)
+    snprintf(g, sizeof g, "  %%g: i32 = size {dim = g, value = %lld}\n",
+             (long long)hd_product_matrices(p));
   hd_strbuf_printf(&s,
                    "module version=1 level=problem sync=none\n"
                    "kernel {name = \"%s\", target = \"%s\"%s} {\n%s"
@@ -376,6 +385,8 @@ char *hd_product_kernel(const hd_product *p, const char *kernel) {
                    kernel, p->target, p->weights_ready ? ", dependent, weights_ready" : "", g,
                    extent(p->m, m), extent(p->n, n), extent(p->k, k), name(p->a), name(p->a),
                    name(p->b), name(p->b), b_order(p));
+  if (p->groups)
+    hd_strbuf_add(&s, "  %offsets: matrix<s32> = vector {type = s32, operand = offsets}\n");
   add_operands(&s, p);
   add_blocks(&s, p);
   hd_strbuf_printf(&s, "  %%x: matrix<%s> = matmul %%a, %%b%s {acc = %s}\n", name(p->acc),

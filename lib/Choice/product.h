@@ -21,6 +21,7 @@ typedef struct hd_product {
   heddle_elem a, b, acc, d;
   int64_t m, n, k;
   int64_t g; /* of a batch: how many such products; 0: it is one, or a launch says */
+  int64_t groups; /* of n columns in all, in the order of so many products; 0: there are none */
   bool b_mn_major, d_col_major; /* otherwise k_major, row_major */
   bool weights_ready; /* launches overlap, and A may be read before the predecessor has ended. A
                          deeper ring is then faster, so it is another product */
@@ -31,8 +32,8 @@ enum { HD_PRODUCT_MOST_SIZE = 1 << 20 }; /* of m, n and k */
 
 /* "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 n=16 k=4096 k_major row_major": a record's name. Then
  * what there is of " act=swiglu", " bias=m", " blocks=128x128" (or 1x128), " c", " g=12" (a batch),
- * " reduce=scale", " scale_a=one", " scale_b=vector", " weights_ready", in the order of the names.
- */
+ * " groups=8", " reduce=scale", " scale_a=one", " scale_b=vector", " weights_ready", in the order of
+ * the names. */
 enum { HD_PRODUCT_TEXT = 256 };
 /* Is any of the epilogue there? */
 bool hd_product_is_plain(const hd_product *product);
@@ -43,6 +44,10 @@ bool hd_product_has_epilogue(const hd_product *product);
 /* Rows of A that share a block scale; scales of A or B (which 1) of a k-block: the pitch. */
 int64_t hd_product_block_rows(const hd_product *product);
 int64_t hd_product_scales(const hd_product *product, int which);
+/* Matrices of A. */
+static inline int64_t hd_product_matrices(const hd_product *product) {
+  return product->g ? product->g : product->groups ? product->groups : 1;
+}
 /* Rows of D: half of A's where the epilogue is of pairs. */
 int64_t hd_product_d_rows(const hd_product *product);
 /* The letter of a statistic's name, "absmax", "sumsq", "scale"; 0: it is none. The name of one. */

@@ -27,7 +27,8 @@ struct heddle_tuned {
 /* ---- lookup ---- */
 
 static uint64_t hash_of(const hd_product *p) {
-  int64_t flags = p->b_mn_major | p->d_col_major << 1 | p->weights_ready << 2 | p->g << 8;
+  int64_t flags = p->b_mn_major | p->d_col_major << 1 | p->weights_ready << 2 | p->g << 8 |
+                  p->groups << 32;
   int64_t key[] = {p->a, p->b, p->acc, p->d, p->m, p->n, p->k, flags, 0, 0, 0};
   const hd_product_epilogue *e = &p->epilogue;
   memcpy(&key[8], p->target, 8); /* "sm_120a" and its zero */
@@ -47,7 +48,7 @@ static bool same(const hd_product *x, const hd_product *y) {
   return x->m == y->m && x->n == y->n && x->k == y->k && x->a == y->a && x->b == y->b &&
          x->acc == y->acc && x->d == y->d && x->b_mn_major == y->b_mn_major &&
          x->d_col_major == y->d_col_major && x->weights_ready == y->weights_ready &&
-         x->g == y->g && strcmp(x->target, y->target) == 0 &&
+         x->g == y->g && x->groups == y->groups && strcmp(x->target, y->target) == 0 &&
          same_epilogue(&x->epilogue, &y->epilogue);
 }
 
@@ -67,12 +68,12 @@ static bool as_wide(heddle_elem x, heddle_elem y) {
   return heddle_elem_get(x)->container_bits == heddle_elem_get(y)->container_bits;
 }
 
-/* A batch is near to batches of as many alone. Another type or order of D is a small difference,
- * and so are types of the same width: the bytes are the same. Integers draw less power than floats.
- * Infinite: no neighbour. */
+/* A batch, or groups, are near to those of as many alone. Another type or order of D is a small
+ * difference, and so are types of the same width: the bytes are the same. Integers draw less power
+ * than floats. Infinite: no neighbour. */
 static double distance(const hd_product *x, const hd_product *y) {
   if (!as_wide(x->a, y->a) || !as_wide(x->b, y->b) || x->b_mn_major != y->b_mn_major ||
-      x->g != y->g || strcmp(x->target, y->target) != 0)
+      x->g != y->g || x->groups != y->groups || strcmp(x->target, y->target) != 0)
     return INFINITY;
   bool other = x->a != y->a || x->b != y->b || x->acc != y->acc;
   bool other_kind = heddle_elem_get(x->acc)->kind != heddle_elem_get(y->acc)->kind;

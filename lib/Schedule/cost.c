@@ -309,7 +309,7 @@ static double combine_seconds(const hd_problem *p, double m, double n, const hd_
 /* How the columns of groups are dealt. Each of the i-th: as even as may be, or as many as 1 / i of
  * the first one's, which has what rounding leaves: no routing is known ahead, and a schedule has to
  * be good for both. */
-typedef enum dealt { EVENLY, BY_ZIPF, N_DEALT } dealt;
+typedef enum dealt { EVENLY, BY_ZIPF, N_DEALT } dealt; /* ORDER DEALT: cost.h */
 
 /* What a routing makes of products of n columns: tiles along n, and products that have a column. Of
  * a batch, whose products are alike, too. */
@@ -381,6 +381,10 @@ static hd_cost cost_of(const hd_problem *p, const hd_schedule *s, const int64_t 
                  cost.alone[HD_RESOURCE_COPY];
   cost.units = (int64_t)units;
   cost.waves = units / slots;
+  if (hd_is_grouped(p)) {
+    cost.dealt[how].seconds = cost.seconds;
+    cost.dealt[how].padded = tiles_n * s->tile_n / of.all;
+  }
   return cost;
 }
 
@@ -392,6 +396,7 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
     for (int r = 0; r < HD_N_RESOURCES; r++)
       cost.alone[r] = (cost.alone[r] + skewed.alone[r]) / N_DEALT;
     cost.seconds = (cost.seconds + skewed.seconds) / N_DEALT;
+    cost.dealt[BY_ZIPF] = skewed.dealt[BY_ZIPF];
     cost.units = (cost.units + skewed.units) / N_DEALT;
     cost.waves = (cost.waves + skewed.waves) / N_DEALT;
   }

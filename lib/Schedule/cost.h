@@ -28,6 +28,11 @@ typedef struct hd_cost {
   hd_resource binds;            /* the largest of them */
   int64_t units;                /* of work: tiles times splits */
   double waves;                 /* units over the CTAs that run at once */
+  /* Of groups, whose columns are dealt evenly, and by Zipf; zeros: there are none. What stands
+   * above is the mean of both. padded: columns that tiles have, over those of the groups. */
+  struct {
+    double seconds, padded;
+  } dealt[2];
 } hd_cost;
 
 /* B's rows are taken by index, or at a pitch that no tensor map takes: a copy of them, which is

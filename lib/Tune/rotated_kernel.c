@@ -36,6 +36,7 @@ static heddle_arg argument(const hd_rotated_operands *o, const char *name, size_
   } matrices[] = {{"a", o->a},
                   {"b", o->b},
                   {"d", o->d},
+                  {"offsets", o->offsets},
                   {"c", o->epilogue ? &o->epilogue->c : NULL}};
   const struct {
     const char *name;

@@ -19,6 +19,7 @@ typedef struct hd_rotated_kernel {
 /* Set i of each rotation is what launch i works on; a is packed for the kernel's family. */
 typedef struct hd_rotated_operands {
   const hd_rotation *a, *b, *d;
+  const hd_rotation *offsets; /* of groups; NULL: there are none */
   int64_t n, ldb, ldd; /* n: where it is an argument */
   int64_t ldsa, ldsb;  /* of block scales */
   const hd_epilogue_buffers *epilogue; /* NULL: it reads nothing */

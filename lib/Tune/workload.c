@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "Reference/reference_compare.h"
+#include "Reference/routing.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Tune/bench_operands.h"
@@ -19,7 +20,7 @@ struct hd_workload {
   size_t d_bytes, n_sets;
   void *d; /* owned: what came back */
   hd_rotation packed[N_FAMILIES]; /* made when a schedule first wants it */
-  hd_rotation b_sets, d_sets;
+  hd_rotation b_sets, d_sets, offsets;
   hd_epilogue_buffers epilogue;
 };
 
@@ -27,10 +28,29 @@ size_t hd_workload_n_sets(const hd_workload *w) { return w->n_sets; }
 
 /* ---- operands ---- */
 
+/* Groups are dealt evenly in one set and by Zipf in the next: a schedule has to be good for both.
+ * All have the one A, so that D is the plain product. */
+static heddle_status place_offsets(heddle_context *ctx, hd_workload *w) {
+  static const hd_routing routings[] = {HD_ROUTING_BALANCED, HD_ROUTING_ZIPF};
+  const hd_product *p = &w->product;
+  size_t n_bytes = (size_t)(p->groups + 1) * sizeof(int32_t);
+  heddle_status status = HEDDLE_OK;
+  if (!p->groups)
+    return HEDDLE_OK;
+  HD_TRY(hd_rotation_create(ctx, w->device, NULL, n_bytes, w->n_sets, &w->offsets));
+  int32_t *offsets = hd_xmalloc(n_bytes);
+  for (size_t i = 0; i < w->n_sets && status == HEDDLE_OK; i++) {
+    hd_routing_fill(routings[i % HD_COUNT(routings)], i, p->groups, p->n, offsets);
+    status = hd_buffer_upload(ctx, w->device, &w->offsets.set[i], offsets);
+  }
+  hd_free(offsets);
+  return status;
+}
+
 static heddle_status place_operands(heddle_context *ctx, hd_workload *w) {
   const hd_product *p = &w->product;
   const hd_bench_host *h = w->host;
-  size_t a_bytes = h->packed_bytes * (p->g ? (size_t)p->g : 1);
+  size_t a_bytes = h->packed_bytes * (size_t)hd_product_matrices(p);
   w->d_bytes = hd_product_d_bytes(p);
   w->d = hd_try_malloc(ctx, w->d_bytes, "D");
   if (!w->d)
@@ -38,6 +58,7 @@ static heddle_status place_operands(heddle_context *ctx, hd_workload *w) {
   w->n_sets = hd_measure_sets(a_bytes + h->b_bytes + w->d_bytes + h->values.c_bytes);
   HD_TRY(hd_rotation_create(ctx, w->device, h->b, h->b_bytes, w->n_sets, &w->b_sets));
   HD_TRY(hd_epilogue_upload(ctx, w->device, p, &h->values, w->n_sets, &w->epilogue));
+  HD_TRY(place_offsets(ctx, w));
   return hd_rotation_create(ctx, w->device, NULL, w->d_bytes, w->n_sets, &w->d_sets);
 }
 
@@ -66,6 +87,7 @@ void hd_workload_close(hd_workload *w) {
     hd_rotation_free(w->device, &w->packed[i]);
   hd_rotation_free(w->device, &w->b_sets);
   hd_rotation_free(w->device, &w->d_sets);
+  hd_rotation_free(w->device, &w->offsets);
   hd_epilogue_buffers_free(w->device, &w->epilogue);
   hd_free(w->d);
   hd_free(w);
@@ -83,8 +105,9 @@ static heddle_status packed_for(heddle_context *ctx, hd_workload *w, const char 
     return HEDDLE_OK;
   uint64_t m = (uint64_t)p->m, k = (uint64_t)p->k;
   const hd_bench_host *h = w->host;
+  int64_t matrices = hd_product_matrices(p);
   if (wanted == h->family)
-    return hd_rotation_repeat(ctx, w->device, h->packed, h->packed_bytes, p->g, w->n_sets,
+    return hd_rotation_repeat(ctx, w->device, h->packed, h->packed_bytes, matrices, w->n_sets,
                               &w->packed[i]);
   size_t n_bytes;
   HD_TRY(heddle_sparse_packed_bytes(ctx, p->a, wanted, m, k, &n_bytes));
@@ -95,7 +118,7 @@ static heddle_status packed_for(heddle_context *ctx, hd_workload *w, const char 
       heddle_sparse_pack_dense(ctx, p->a, wanted, m, k, h->a, h->a_row_bytes, payload);
   if (status == HEDDLE_OK)
     status =
-        hd_rotation_repeat(ctx, w->device, payload, n_bytes, p->g, w->n_sets, &w->packed[i]);
+        hd_rotation_repeat(ctx, w->device, payload, n_bytes, matrices, w->n_sets, &w->packed[i]);
   hd_free(payload);
   return status;
 }
@@ -112,7 +135,9 @@ static heddle_status load(heddle_context *ctx, hd_candidate *c) {
                                   .epilogue = &w->epilogue};
   HD_TRY(hd_load_compiled(ctx, w->device->runtime, c->compiled, &c->loaded.kernel));
   HD_TRY(packed_for(ctx, w, heddle_kernel_family(c->loaded.kernel), &operands.a));
-  hd_rotated_strides(p, operands.a->set[0].n_bytes / (p->g ? (size_t)p->g : 1), &operands);
+  if (p->groups)
+    operands.offsets = &w->offsets;
+  hd_rotated_strides(p, operands.a->set[0].n_bytes / (size_t)hd_product_matrices(p), &operands);
   return hd_rotated_give(ctx, w->device, &operands, &c->loaded);
 }
 

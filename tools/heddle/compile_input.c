@@ -165,7 +165,7 @@ heddle_status compile_input_product(heddle_context *ctx, compile_input *in,
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "tune.block-scale",
                     "a product with block scales cannot be measured; legal: --schedule, as `heddle "
                     "explain` prints it");
-  if (hd_is_batch(p) && !p->g.value)
+  if (hd_is_batch(p) && !p->g.value && !hd_is_grouped(p))
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->g.op->loc, "tune.batch",
                     "a batch whose g is known only at launch cannot be measured; legal: a fixed g, "
                     "as -g 8");
@@ -173,6 +173,10 @@ heddle_status compile_input_product(heddle_context *ctx, compile_input *in,
     hd_note(ctx, p->epilogue->loc, "tune.epilogue",
             "the measurement leaves out %s, which do%s not change the best tile",
             p->user ? "the user function" : "alpha and beta", p->user ? "es" : "");
+  if (p->gather || p->scatter || p->combine)
+    hd_note(ctx, p->offsets->loc, "tune.groups",
+            "the measurement leaves out indices of columns; a choice that is not legal with them is "
+            "not used");
   *product = hd_product_of(p, hint_mnk);
   return HEDDLE_OK;
 }

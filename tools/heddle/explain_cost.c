@@ -59,6 +59,16 @@ static void add_dense(explained *e) {
     hd_strbuf_printf(t, "sparse is %.2fx as fast", dense / sparse);
 }
 
+/* Of groups: what a routing is worth. */
+static void add_dealt(explained *e) {
+  if (e->cost.dealt[0].seconds > 0)
+    hd_strbuf_printf(explain_add(e, EXPLAIN_TIME, "routings"),
+                     "%.2f us where tokens are dealt evenly, %.2f by Zipf: the mean counts; tiles "
+                     "have %.2f and %.2f times the columns",
+                     e->cost.dealt[0].seconds * 1e6, e->cost.dealt[1].seconds * 1e6,
+                     e->cost.dealt[0].padded, e->cost.dealt[1].padded);
+}
+
 static void add_copied(explained *e) {
   double seconds = e->cost.alone[HD_RESOURCE_COPY];
   if (seconds > 0)
@@ -142,6 +152,7 @@ void explain_cost(explained *e) {
   bool exact = entry && entry->product.m == product.m && entry->product.n == product.n &&
                entry->product.k == product.k;
   e->dense_seconds = hd_dense_seconds(p, e->mnk, e->ceilings);
+  add_dealt(e);
   add_copied(e);
   add_padded(e);
   e->sparse_seconds = exact ? entry->seconds : e->cost.seconds;

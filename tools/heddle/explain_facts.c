@@ -92,8 +92,11 @@ static void add_work(explained *e) {
   hd_strbuf *t = explain_add(e, EXPLAIN_SCHEDULE, "work");
   int64_t tiles = ((p->m.value + s->tile_m - 1) / s->tile_m) *
                   ((p->n.value + s->tile_n - 1) / s->tile_n) * (p->g.value ? p->g.value : 1);
-  hd_strbuf_printf(t, "%" PRId64 " tiles%s", tiles,
-                   hd_is_batch(p) && !p->g.value ? " in each product" : "");
+  if (hd_is_grouped(p))
+    hd_strbuf_add(t, "tiles of each group from its first column on, as many as its columns fill");
+  else
+    hd_strbuf_printf(t, "%" PRId64 " tiles%s", tiles,
+                     hd_is_batch(p) && !p->g.value ? " in each product" : "");
   if (s->split_k > 1)
     hd_strbuf_printf(t, " by %d splits of k, added up by the %s", s->split_k, summing(p, s));
   if (s->stream_k)

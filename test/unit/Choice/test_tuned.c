@@ -253,6 +253,12 @@ static void names_of_products(void **state) {
   assert_int_equal(q.g, 12);
   hd_product_print(&q, again);
   assert_string_equal(text, again);
+  strcpy(strstr(text, " g=12"), " groups=8");
+  assert_int_equal(hd_product_parse(NULL, text, &q), HEDDLE_OK);
+  assert_int_equal(q.g, 0);
+  assert_int_equal(hd_product_matrices(&q), 8);
+  hd_product_print(&q, again);
+  assert_string_equal(text, again);
   strcat(text, " weights_ready");
   assert_int_equal(hd_product_parse(NULL, text, &q), HEDDLE_OK);
   assert_true(q.weights_ready);
@@ -281,6 +287,8 @@ static void names_of_products(void **state) {
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 row_major k_major",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major always",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major g=0",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major groups=1025",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major g=2 groups=2",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major g=1048577",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major weights_ready g=2"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
