@@ -101,6 +101,61 @@ static void open_sizes_are_within_their_max(void **state) {
   heddle_module_free(narrow.module);
 }
 
+/* The units of groups: even ones of 64 groups of 64 columns, and Zipf's, of which the largest has 863
+ * and most a part of a tile; their mean. */
+static int64_t units_of_groups(int64_t n, int64_t g, int64_t width, int64_t rows) {
+  double sum = 0;
+  int64_t even = 0, zipf = 0, left = n;
+  for (int64_t i = 1; i <= g; i++)
+    sum += 1 / (double)i;
+  for (int64_t i = g; i > 0; i--) {
+    int64_t size = i > 1 ? (int64_t)((double)n / sum / (double)i) : left;
+    left -= size;
+    even += (n * i / g - n * (i - 1) / g + width - 1) / width;
+    zipf += (size + width - 1) / width;
+  }
+  return (even * rows + zipf * rows) / 2;
+}
+
+/* Groups are priced by the tiles that routings give them; what adds up their columns takes time. */
+static void groups_are_predicted_by_routings(void **state) {
+  static const char text[] =
+      "module version=1 level=problem sync=none\n"
+      "kernel {name = \"k\", target = \"sm_90a\"} {\n"
+      "  %g: i32 = size {dim = g, value = 64}\n"
+      "  %m: i32 = size {dim = m, value = 4096}\n"
+      "  %n: i32 = size {dim = n, max = 8192}\n"
+      "  %k: i32 = size {dim = k, value = 2048}\n"
+      "  %t: i32 = size {dim = t, max = 8192}\n"
+      "  %a: matrix<bf16> = sparse %m, %k {type = bf16}\n"
+      "  %b: matrix<bf16> = dense %k, %n {type = bf16, operand = b, order = k_major}\n"
+      "  %o: matrix<s32> = vector {type = s32, operand = offsets}\n"
+      "  %c: matrix<s32> = vector %t {type = s32, operand = combine_d, slots = 2}\n"
+      "  %x: matrix<f32> = matmul %a, %b {acc = f32}\n"
+      "  store %x {type = bf16, order = col_major}\n"
+      "}\n";
+  fixture combined = *(const fixture *)*state, alone = combined;
+  char less[sizeof text];
+  memcpy(less, text, sizeof less);
+  memset(strstr(less, "  %t: "), ' ', strcspn(strstr(less, "  %t: "), "\n"));
+  memset(strstr(less, "  %c: "), ' ', strcspn(strstr(less, "  %c: "), "\n"));
+  assert_int_equal(heddle_module_parse(alone.ctx, NULL, text, strlen(text), &combined.module),
+                   HEDDLE_OK);
+  assert_int_equal(heddle_module_parse(alone.ctx, NULL, less, strlen(less), &alone.module),
+                   HEDDLE_OK);
+  static const char *const schedules[] = {"tile=128x64 cluster=1", "tile=128x128 cluster=1",
+                                          "tile=128x256 cluster=1"};
+  for (int i = 0; i < 3; i++) {
+    heddle_prediction p = predict(&alone, schedules[i], 4096);
+    assert_int_equal(p.units, units_of_groups(4096, 64, 64 << i, 32));
+    assert_true(predict(&combined, schedules[i], 4096).seconds > p.seconds + 1e-6);
+  }
+  assert_true(predict(&alone, schedules[0], 4096).seconds <
+              predict(&alone, schedules[2], 4096).seconds);
+  heddle_module_free(combined.module);
+  heddle_module_free(alone.module);
+}
+
 /* At tile level a kernel has its schedule: it is predicted, and there is no other. */
 static void a_planned_kernel_has_one_schedule(void **state) {
   const fixture *f = *state;
@@ -160,6 +215,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(a_schedule_is_predicted, setup, teardown),
       cmocka_unit_test_setup_teardown(what_cannot_be_predicted_is_refused, setup, teardown),
+      cmocka_unit_test_setup_teardown(groups_are_predicted_by_routings, setup, teardown),
       cmocka_unit_test_setup_teardown(open_sizes_are_within_their_max, setup, teardown),
       cmocka_unit_test_setup_teardown(a_planned_kernel_has_one_schedule, setup, teardown),
       cmocka_unit_test_setup_teardown(legal_schedules_are_listed, setup, teardown),
