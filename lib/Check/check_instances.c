@@ -507,7 +507,7 @@ static void run_batch(hd_ck_kernel *k, const shape *s, int64_t tall) {
 }
 
 /* Groups of no columns, of one, and of about as many as a tile has, in each order: one, a few, and
- * more than a CTA has tiles of, all CTAs in one order; then no offsets. Else all is in the first. */
+ * more than a CTA has tiles of, all CTAs in one order; then hostile. Else all is in the first. */
 static void run_groups(hd_ck_kernel *k, const shape *s, int64_t tall) {
   static const int64_t counts[] = {1, 2, 33};
   int64_t unit = s->groups ? hd_op_int(s->groups, HD_ATTR_TILE_COLUMNS, 1) : 1;

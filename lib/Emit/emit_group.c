@@ -44,8 +44,8 @@ static void store_entry(hd_emitter *e, const groups *s, LLVMValueRef i, LLVMValu
               HD_ASM_MEMORY);
 }
 
-/* Is an offset less than the one before it, in any lane? A lane's last one is the next lane's first.
- * at: each + 1 of them. */
+/* Is an offset less than the one before it, in any lane? A lane's last one is the next lane's
+ * first. at: each + 1 of them. */
 static LLVMValueRef is_cut(hd_emitter *e, const groups *s, LLVMValueRef first,
                            LLVMValueRef *const at) {
   LLVMValueRef any = LLVMConstInt(e->i1, 0, false);
@@ -58,7 +58,7 @@ static LLVMValueRef is_cut(hd_emitter *e, const groups *s, LLVMValueRef first,
                      HD_ASM_VOLATILE);
 }
 
-/* The largest offset of the lower lanes, where a router gave one that is less than it: then only. */
+/* The largest offset of the lower lanes; 0 where offsets do not decrease, as a router has them. */
 static LLVMValueRef least_of(hd_emitter *e, const groups *s, LLVMValueRef first,
                              LLVMValueRef *const at) {
   LLVMBasicBlockRef before[2];

@@ -368,7 +368,7 @@ static void place_grid_wait(hd_module *m, hd_op *kernel) {
 
 /* --- groups -------------------------------------------------------------------------------- */
 
-/* Do all threads meet behind it as it is, before the roles begin? Those of a cluster do so relaxed. */
+/* Do all threads meet behind it, before the roles begin? Those of a cluster do so relaxed. */
 static bool is_met(const hd_op *op) {
   while (op && op->kind != HD_OP_ROLE && op->kind != HD_OP_CTA_SYNC)
     op = op->next;

@@ -298,7 +298,7 @@ static double power_seconds(const unit *u, double units, double dram_bytes, doub
                                  dram_bytes / c->power_dram;
 }
 
-/* The kernel behind reads each product's column and writes D's, which share them by `slots`. */
+/* It reads each column of the products and writes D's, of which each is the sum of `slots`. */
 static double combine_seconds(const hd_problem *p, double m, double n, const hd_device_model *c) {
   if (!p->combine)
     return 0;

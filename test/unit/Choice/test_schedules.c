@@ -101,8 +101,7 @@ static void open_sizes_are_within_their_max(void **state) {
   heddle_module_free(narrow.module);
 }
 
-/* The units of groups: even ones of 64 groups of 64 columns, and Zipf's, of which the largest has 863
- * and most a part of a tile; their mean. */
+/* The units of groups: the mean of even ones and of Zipf's, of which most have a part of a tile. */
 static int64_t units_of_groups(int64_t n, int64_t g, int64_t width, int64_t rows) {
   double sum = 0;
   int64_t even = 0, zipf = 0, left = n;
