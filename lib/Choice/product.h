@@ -32,8 +32,8 @@ enum { HD_PRODUCT_MOST_SIZE = 1 << 20 }; /* of m, n and k */
 
 /* "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 n=16 k=4096 k_major row_major": a record's name. Then
  * what there is of " act=swiglu", " bias=m", " blocks=128x128" (or 1x128), " c", " g=12" (a batch),
- * " groups=8", " reduce=scale", " scale_a=one", " scale_b=vector", " weights_ready", in the order of
- * the names. */
+ * " groups=8", " reduce=scale", " scale_a=one", " scale_b=vector", " weights_ready", in the order
+ * of the names. */
 enum { HD_PRODUCT_TEXT = 256 };
 /* Is any of the epilogue there? */
 bool hd_product_is_plain(const hd_product *product);
