@@ -175,8 +175,8 @@ heddle_status compile_input_product(heddle_context *ctx, compile_input *in,
             p->user ? "the user function" : "alpha and beta", p->user ? "es" : "");
   if (p->gather || p->scatter || p->combine)
     hd_note(ctx, p->offsets->loc, "tune.groups",
-            "the measurement leaves out indices of columns; a choice that is not legal with them is "
-            "not used");
+            "the measurement leaves out indices of columns; a choice that they rule out is not "
+            "used");
   *product = hd_product_of(p, hint_mnk);
   return HEDDLE_OK;
 }
