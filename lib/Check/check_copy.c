@@ -96,8 +96,8 @@ static void land(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_
   }
 }
 
-static bool is_aligned(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
-                       const char *what, int64_t value, int64_t unit) {
+bool hd_ck_is_aligned(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                      const char *what, int64_t value, int64_t unit) {
   if (value >= 0 && value % unit == 0)
     return true;
   hd_ck_find(m, "alignment", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
@@ -131,9 +131,9 @@ void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_region region;
   if (!hd_ck_region_of(m, w, step, HD_AT_copy_bulk_buffer, HD_AT_copy_bulk_cursor, &region) ||
       !hd_ck_same_ring(m, w, step, HD_AT_copy_bulk_barrier, &region) ||
-      !is_aligned(m, w, step, "the source offset", from, 16) ||
-      !is_aligned(m, w, step, "the size in bytes", bytes, 16) ||
-      !is_aligned(m, w, step, "the destination", offset, 16))
+      !hd_ck_is_aligned(m, w, step, "the source offset", from, 16) ||
+      !hd_ck_is_aligned(m, w, step, "the size in bytes", bytes, 16) ||
+      !hd_ck_is_aligned(m, w, step, "the destination", offset, 16))
     return;
   bool scales = is_scales(hd_copy_bulk_source(step->op)->op);
   if (region.buffer->layout != (scales ? HD_CK_LINEAR : HD_CK_PACKED_A) ||
@@ -226,8 +226,8 @@ void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   if (!hd_ck_region_of(m, w, step, HD_AT_copy_tma_buffer, HD_AT_copy_tma_cursor, &region) ||
       !hd_ck_same_ring(m, w, step, barrier, &region) || !box_fits(m, w, step, map, bytes) ||
       !same_order(m, w, step, map, region.buffer->run) ||
-      !is_aligned(m, w, step, "the destination", offset, atom) ||
-      !is_aligned(m, w, step, "the slot's alignment",
+      !hd_ck_is_aligned(m, w, step, "the destination", offset, atom) ||
+      !hd_ck_is_aligned(m, w, step, "the slot's alignment",
                   hd_op_int(region.buffer->op, HD_ATTR_ALIGN, 1), atom))
     return;
   if (swizzle != hd_op_int(region.buffer->op, HD_ATTR_SWIZZLE, 0))
@@ -235,6 +235,8 @@ void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
                       "the buffer's swizzle", "the tensor map's swizzle is not the buffer's");
   int64_t elem = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8;
   region.range = (hd_ck_range){.lo = offset, .hi = offset + bytes, .n = 1};
+  if (!hd_ck_is_aligned(m, w, step, "the first byte of a box in its row", x * elem, HD_CK_BOX_UNIT))
+    return;
   if (is_scale_map(map))
     return land(m, w, step, barrier, region, hd_ck_copy_scale_box(m, step, &region, x, y));
   int64_t run = region.buffer->run;
@@ -285,8 +287,8 @@ static bool row_copy_fits(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
                (long long)c->pitch);
     return false;
   }
-  return c->vec > 0 && is_aligned(m, w, step, "the first byte", c->first_byte, c->vec) &&
-         is_aligned(m, w, step, "a row in bytes", c->row_bytes, c->vec);
+  return c->vec > 0 && hd_ck_is_aligned(m, w, step, "the first byte", c->first_byte, c->vec) &&
+         hd_ck_is_aligned(m, w, step, "a row in bytes", c->row_bytes, c->vec);
 }
 
 static bool is_pitch_of_b(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,

@@ -31,6 +31,7 @@
 
 enum { HD_CK_CELL = 128, HD_CK_NEAR = 12, HD_CK_MAX_DEPTH = 8 };
 enum { HD_CK_STRIP = 16 /* rows of A that a warp stores */ };
+enum { HD_CK_BOX_UNIT = 16 /* bytes: where a box of a tensor map may begin in a row */ };
 enum { HD_CK_PARTS = 64 /* of a tile that are told apart */ };
 /* Of a batch the matrix stands above the number of A's block, and above B's column. */
 enum { HD_CK_MATRIX_BLOCKS = 30, HD_CK_MATRIX_COLUMNS = 40, HD_CK_MATRICES = 256 };
@@ -471,6 +472,9 @@ void hd_ck_store_begin(hd_ck_extents *x);
 void hd_ck_combine(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_copy_global(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_prune_pack(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+/* A finding, and false, where `value` is negative or no multiple of `unit`. */
+bool hd_ck_is_aligned(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                      const char *what, int64_t value, int64_t unit);
 /* The ring of the barrier (an operand) must be the buffer's. False after a finding. */
 bool hd_ck_same_ring(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t operand,
                      const hd_ck_region *region);
@@ -484,38 +488,6 @@ void hd_ck_columns_of(const hd_ck_machine *m, const hd_ck_region *region, uint64
 hd_ck_content hd_ck_accumulate(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                                const hd_ck_content *acc, const hd_ck_content *a,
                                const hd_ck_content *meta, const hd_ck_content *b);
-/* --- check_scale.c -------------------------------------------------------------------------- */
-/* A copy of block scales: of k-block `k-block`, from `byte` of it on, of so many as exist. Gives
- * the tag. */
-uint64_t hd_ck_copy_scales(hd_ck_machine *m, const hd_ck_step *step, int64_t k_block, int64_t byte,
-                           int64_t k_blocks, int64_t bytes);
-void hd_ck_load_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
-/* The block scales of an mma (operands 4, 5) are those of this step, strip and column of `sum`. */
-void hd_ck_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, const hd_ck_content *acc,
-                 const hd_ck_content *b, hd_ck_content *sum);
-/* Sizes that the copies of block scales have named, against the problem's. */
-bool hd_ck_scales_extent(const hd_ck_extents *extents, int which, int64_t *expected, int64_t *got);
-/* --- check_promote.c ------------------------------------------------------------------------- */
-/* A box of f32 scales, from (x, k-block y) of their tensor map on, lands at `region`. Gives the
- * tag. */
-uint64_t hd_ck_copy_scale_box(hd_ck_machine *m, const hd_ck_step *step, const hd_ck_region *region,
-                              int64_t x, int64_t y);
-void hd_ck_promote(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
-/* --- check_scale_tile.c --------------------------------------------------------------------- */
-/* A bulk copy of `bytes` of block scales from byte `from` on. Gives the tag. */
-uint64_t hd_ck_copy_scale_tiles(hd_ck_machine *m, const hd_ck_step *step, int64_t from,
-                                int64_t bytes);
-void hd_ck_tensor_cp(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
-/* The block scales that a tcgen05.mma.sp (operands 7 to 10) of `columns` columns reads in a CTA;
- * then, that they go with those `before`; then, that they are those of the rows that are stored. */
-bool hd_ck_scale_tiles(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
-                       int64_t columns, const hd_ck_content *b, hd_ck_tiles *tiles);
-void hd_ck_scale_sums(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
-                      const hd_ck_tiles *tiles, const hd_ck_content *before, hd_ck_content *sum);
-void hd_ck_scale_stored(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
-                        const hd_ck_content *c, int64_t row);
-bool hd_ck_scale_tiles_extent(const hd_ck_extents *extents, int which, int64_t *expected,
-                              int64_t *got);
 
 /* The hash of both k-steps of n k-blocks: first, first + stride, ... */
 uint64_t hd_ck_sum_of(int64_t first, int64_t stride, int64_t n);
@@ -537,6 +509,7 @@ void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
 /* The whole grid has ended: the first element of D (of a batch's matrix g) that was not written.
  * False: all were. */
 bool hd_ck_store_missing(const hd_ck_extents *extents, int64_t *g, int64_t *row, int64_t *col);
+#include "Check/check_scale.h"
 #include "Check/check_statistic.h"
 
 /* --- check_out.c ------------------------------------------------------------------------------ */

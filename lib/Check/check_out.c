@@ -122,7 +122,11 @@ void hd_ck_copy_out(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     return hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, region.slot),
                       "the end of a group", "a copy to columns up to %lld, where no group ends",
                       (long long)last);
-  if (!in_grid(m, step, strip, row, col, groups ? groups->first[g] : 0))
+  const hd_op *map = hd_copy_out_map(step->op)->op;
+  int64_t elem = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8;
+  if (!in_grid(m, step, strip, row, col, groups ? groups->first[g] : 0) ||
+      !hd_ck_is_aligned(m, w, step, "the first byte of a box in its row",
+                        (col_major ? row : col) * elem, HD_CK_BOX_UNIT))
     return;
   hd_ck_access x = {.op = step->op, .kind = HD_CK_OUT_READ, .slot = region.slot};
   x.component = hd_ck_component(m, w->id, HD_CK_OUT);

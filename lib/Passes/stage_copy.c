@@ -270,6 +270,12 @@ int32_t hd_stage_scale_box(const hd_stage *st, int which) {
   return which == 0 && st->p.block_rows > 1 ? HD_SCALE_BOX : rows > MOST ? rows / 2 : rows;
 }
 
+/* The first scale of the box that has those of rows from row0 on. */
+static hd_value *first_block(hd_builder *b, hd_value *row0, int32_t rows) {
+  hd_value *unit = hd_arith_const(b, HD_OP_DIV, row0, HD_SCALE_UNIT * rows);
+  return hd_arith_const(b, HD_OP_MUL, unit, HD_SCALE_UNIT);
+}
+
 /* The f32 scales of a k-block are a line of their matrix: the tile's part of it, zeros past its
  * end. A CTA brings its own, whatever it shares. */
 static void copy_scale_boxes(hd_stage *st, hd_builder *b, const hd_tile_place *place, int which,
@@ -277,8 +283,9 @@ static void copy_scale_boxes(hd_stage *st, hd_builder *b, const hd_tile_place *p
   enum { BYTES = 4 };
   int32_t box = hd_stage_scale_box(st, which), rows = which ? 1 : st->p.block_rows;
   int32_t n = rows > 1 ? box : which ? st->s.tile_n : st->s.tile_m;
-  hd_value *first = which ? box_column(st, b, place, 0)
-                          : hd_arith_const(b, HD_OP_DIV, place->row0, rows);
+  hd_value *first = which      ? box_column(st, b, place, 0)
+                    : rows > 1 ? first_block(b, place->row0, rows)
+                               : place->row0;
   for (int32_t i = 0; i < n; i += box) {
     hd_op *op = hd_build_op(b, HD_OP_COPY_TMA, (hd_type){0}, 5, st->map_scales[which],
                             st->scales[which], cursor, hd_arith_const(b, HD_OP_ADD, first, i), kg);

@@ -85,10 +85,11 @@ static void compute(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value
 static hd_value *first_row(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                            const warp_rows *rows) {
   hd_value *row = hd_arith_const(b, HD_OP_MUL, rows->strip[0], HD_STRIP_ROWS);
-  if (st->s.tile_m % st->p.block_rows == 0)
+  int32_t unit = HD_SCALE_UNIT * st->p.block_rows;
+  if (st->p.block_rows == 1 || st->s.tile_m % unit == 0)
     return row;
-  hd_value *inside = hd_arith(b, HD_OP_REM, place->row0, hd_i32(b, st->p.block_rows));
-  return hd_arith(b, HD_OP_ADD, row, inside); /* a tile may begin inside of a block */
+  hd_value *inside = hd_arith(b, HD_OP_REM, place->row0, hd_i32(b, unit));
+  return hd_arith(b, HD_OP_ADD, row, inside); /* the box begins in front of the tile */
 }
 
 /* Adds what the stage computed, scaled, to the sums: both in and out. Right behind the wait, so

@@ -10,7 +10,8 @@ enum {
   HD_MOST_WARPS = 16,
   HD_MOST_STAGES = 40,       /* ORDER STAGES: schedule_keys.def */
   HD_USUAL_STAGES = 20,      /* of a ring that a default, or the search for tiles, makes deep */
-  HD_SCALE_BOX = 4,          /* scales of blocks of A's rows that one copy brings: 16 bytes */
+  HD_SCALE_BOX = 8,          /* scales of blocks of A's rows that one copy brings: 32 bytes, */
+  HD_SCALE_UNIT = 4,         /* from a multiple of so many on: a box begins at 16 bytes */
   HD_SCALED_UNIT = 64,       /* of columns of a tile in tensor memory with block scales */
   HD_NARROWEST_SLOT = 32,       /* bytes of a row of D in a slot */
   HD_IN_FLIGHT_REGISTERS = 196 /* accumulators, and metadata that two batches hold */

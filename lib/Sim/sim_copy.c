@@ -217,6 +217,12 @@ static sim_step fill_tensor(sim_warp *w, const sim_insn *in, uint32_t lane, cons
   for (uint32_t i = 0; i < in->op; i++)
     op->coord[i] = (int32_t)hd_sim_read_lane(w, &o->vec[1 + i], lane);
   op->n_bytes = hd_sim_box_bytes(op->tmap);
+  /* An H200 ends the kernel with an illegal instruction. */
+  int64_t first = (int64_t)op->coord[0] * hd_sim_element_bytes(op->tmap->elem);
+  if (first % 16)
+    return hd_sim_fault(w->machine, "alignment:measured", w, lane, in,
+                        "a box begins %lld bytes into a row of its tensor; legal: a multiple of 16",
+                        (long long)first);
   return SIM_NEXT;
 }
 

@@ -537,6 +537,7 @@ sim_step hd_sim_async_run(sim_machine *m, uint32_t index);
 void hd_sim_async_free(sim_machine *m, sim_async *op);
 /* Decoder and execution of tensor copies (sim_tensor.c). */
 sim_complete hd_sim_tensor_load, hd_sim_tensor_store;
+uint32_t hd_sim_element_bytes(heddle_elem elem);
 uint32_t hd_sim_box_bytes(const hd_tmap *map);
 
 /* ---- wgmma (sim_wgmma.c) ---- */

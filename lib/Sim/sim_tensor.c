@@ -7,7 +7,7 @@
 #include "Sim/sim_reduce.h"
 #include "Sim/sim_types.h"
 
-static uint32_t element_bytes(heddle_elem elem) {
+uint32_t hd_sim_element_bytes(heddle_elem elem) {
   static const uint8_t bits[] = {
 #define HEDDLE_ELEM(name, text, value_bits, container_bits, ...) container_bits,
 #include "heddle/types.def"
@@ -17,7 +17,7 @@ static uint32_t element_bytes(heddle_elem elem) {
 }
 
 uint32_t hd_sim_box_bytes(const hd_tmap *map) {
-  uint32_t n = element_bytes(map->elem);
+  uint32_t n = hd_sim_element_bytes(map->elem);
   for (int32_t i = 0; i < map->rank; i++)
     n *= map->box[i];
   return n;
@@ -35,7 +35,7 @@ typedef struct row {
 
 static row row_of(const sim_async *op, const uint32_t at[5]) {
   const hd_tmap *map = op->tmap;
-  int64_t e = element_bytes(map->elem), width = (int64_t)map->box[0];
+  int64_t e = hd_sim_element_bytes(map->elem), width = (int64_t)map->box[0];
   row r = {map->base, 0, 0};
   for (int32_t i = 1; i < map->rank; i++) {
     int64_t x = (int64_t)op->coord[i] + at[i];
@@ -64,7 +64,7 @@ static bool next_row(const hd_tmap *map, uint32_t at[5]) {
 
 static sim_step check_map(sim_machine *m, const sim_async *op) {
   const hd_tmap *map = op->tmap;
-  uint32_t width = map->box[0] * element_bytes(map->elem), span = swizzle_span(map->swizzle);
+  uint32_t width = map->box[0] * hd_sim_element_bytes(map->elem), span = swizzle_span(map->swizzle);
   bool strides = map->base % 16 == 0;
   for (int32_t i = 1; i < map->rank; i++)
     strides &= map->stride[i] % 16 == 0;
@@ -91,7 +91,7 @@ static uint8_t type_of(const hd_tmap *map) {
 /* Swizzles move 16 bytes, so that an element lies in one piece. */
 static void reduce_row(const sim_async *op, const uint8_t *shared, uint32_t start, uint8_t *global,
                        row r) {
-  uint32_t each = element_bytes(op->tmap->elem);
+  uint32_t each = hd_sim_element_bytes(op->tmap->elem);
   for (uint32_t i = 0; i < r.n; i += each)
     hd_sim_reduce_bytes(op->insn->atom, type_of(op->tmap), global + i,
                         shared + hd_sim_swizzle_address(start + r.skip + i, op->tmap->swizzle),
@@ -118,7 +118,7 @@ typedef struct transfer {
 
 static sim_step move_rows(sim_async *op, const transfer *t) {
   uint32_t at[5] = {0}, start = op->shared;
-  uint32_t width = op->tmap->box[0] * element_bytes(op->tmap->elem);
+  uint32_t width = op->tmap->box[0] * hd_sim_element_bytes(op->tmap->elem);
   do {
     row r = row_of(op, at);
     if (r.n) {

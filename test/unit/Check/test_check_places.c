@@ -156,6 +156,12 @@ static const injected table[] = {
     {"a box that begins inside of a k-block",
      CLUSTER,
      "data",
+     {{"%k0: i32 = mul %i, %c64",
+       "%k1: i32 = mul %i, %c64\n        %aside: i32 = const {value = 8}\n"
+       "        %k0: i32 = add %k1, %aside"}}},
+    {"a box that begins at no multiple of 16 bytes of a row",
+     CLUSTER,
+     "alignment",
      {{"%k0: i32 = mul %i, %c64", "%k1: i32 = mul %i, %c64\n        %k0: i32 = add %k1, %c1"}}},
     {"rows gathered from inside of a k-block",
      GATHER,

@@ -1,0 +1,39 @@
+/* Check/check_scale.h: block scales in the machine of the checker. check_machine.h includes this
+ * header at its end, and declares the types that it uses. */
+#ifndef HD_CHECK_SCALE_H
+#define HD_CHECK_SCALE_H
+
+/* --- check_scale.c -------------------------------------------------------------------------- */
+/* A copy of block scales: of k-block `k-block`, from `byte` of it on, of so many as exist. Gives
+ * the tag. */
+uint64_t hd_ck_copy_scales(hd_ck_machine *m, const hd_ck_step *step, int64_t k_block, int64_t byte,
+                           int64_t k_blocks, int64_t bytes);
+void hd_ck_load_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+/* The block scales of an mma (operands 4, 5) are those of this step, strip and column of `sum`. */
+void hd_ck_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, const hd_ck_content *acc,
+                 const hd_ck_content *b, hd_ck_content *sum);
+/* Sizes that the copies of block scales have named, against the problem's. */
+bool hd_ck_scales_extent(const hd_ck_extents *extents, int which, int64_t *expected, int64_t *got);
+/* --- check_promote.c ------------------------------------------------------------------------- */
+/* A box of f32 scales, from (x, k-block y) of their tensor map on, lands at `region`. Gives the
+ * tag. */
+uint64_t hd_ck_copy_scale_box(hd_ck_machine *m, const hd_ck_step *step, const hd_ck_region *region,
+                              int64_t x, int64_t y);
+void hd_ck_promote(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+/* --- check_scale_tile.c --------------------------------------------------------------------- */
+/* A bulk copy of `bytes` of block scales from byte `from` on. Gives the tag. */
+uint64_t hd_ck_copy_scale_tiles(hd_ck_machine *m, const hd_ck_step *step, int64_t from,
+                                int64_t bytes);
+void hd_ck_tensor_cp(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+/* The block scales that a tcgen05.mma.sp (operands 7 to 10) of `columns` columns reads in a CTA;
+ * then, that they go with those `before`; then, that they are those of the rows that are stored. */
+bool hd_ck_scale_tiles(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
+                       int64_t columns, const hd_ck_content *b, hd_ck_tiles *tiles);
+void hd_ck_scale_sums(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                      const hd_ck_tiles *tiles, const hd_ck_content *before, hd_ck_content *sum);
+void hd_ck_scale_stored(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                        const hd_ck_content *c, int64_t row);
+bool hd_ck_scale_tiles_extent(const hd_ck_extents *extents, int which, int64_t *expected,
+                              int64_t *got);
+
+#endif
