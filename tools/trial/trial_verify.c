@@ -456,10 +456,12 @@ static void compare_sums(const hd_manifest *manifest, const trial_request *reque
 }
 
 /* How far off each result may be before it is rounded to D's type, in place of what its activation
- * alone makes of that. */
+ * alone makes of that. The bound is of the norm of all results; the largest of thousands is a single
+ * one, and may be farther off: on an H200 one of 4096 x 2 was at 3.5 times it. */
 static void widen_slack(const hd_manifest *manifest, const trial_request *request,
                         const hd_reference *r, size_t n, const double *expected, double *slack) {
-  double step = request->exact ? 0 : bound_of(manifest, r, HEDDLE_F32);
+  enum { SINGLE = 8 };
+  double step = request->exact ? 0 : SINGLE * bound_of(manifest, r, HEDDLE_F32);
   double size = mean_size(expected, n);
   for (size_t i = 0; i < n; i++)
     slack[i] += step * (fabs(expected[i]) + size);
