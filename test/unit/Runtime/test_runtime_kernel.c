@@ -525,9 +525,9 @@ static void a_workspace_serves_every_device(void **state) {
 static void memory_that_is_not_given_is_told_of(void **state) {
   fixture *f = *state;
   fake_refuse_in = 1;
-  refused(f, &both, HEDDLE_NO_MEMORY, "memory.size", "a kernel takes ");
+  refused(f, &both, HEDDLE_NO_MEMORY, "memory.size", "a kernel needs ");
   fake_refuse_in = 4; /* the second is its arena's, the third its prototype's text */
-  refused(f, &both, HEDDLE_NO_MEMORY, "memory.size", "the driver's log takes ");
+  refused(f, &both, HEDDLE_NO_MEMORY, "memory.size", "the driver's log needs ");
   heddle_kernel *kernel = loaded(f);
   heddle_function function;
   fake_refuse_in = 1;
