@@ -202,6 +202,13 @@ heddle_status mutate_emit(heddle_context *ctx, const mutate_form *form, const hd
   return HEDDLE_OK;
 }
 
+/* CTAs at once. Partial sums that meet in the workspace come from two clusters: from one alone they
+ * come in order whatever the scope of an atomic is. */
+static uint32_t resident_of(const hd_schedule *s) {
+  bool meet = (s->split_k > 1 && s->reduce == HD_REDUCE_WORKSPACE) || s->stream_k;
+  return RESIDENT * (meet ? (uint32_t)s->cluster : 1);
+}
+
 static heddle_status fill_form(const source *s, const hd_plan *plan, mutate_form *form) {
   hd_emit_result result = {0};
   HD_TRY(emit_module(s->ctx, form, form->module, &result));
@@ -213,7 +220,7 @@ static heddle_status fill_form(const source *s, const hd_plan *plan, mutate_form
   hd_emit_result_free(&result);
   form->request = s->request;
   form->request.bare = true;
-  form->resident = RESIDENT;
+  form->resident = resident_of(&s->schedule);
   form->path = s->path;
   return status;
 }
