@@ -456,8 +456,8 @@ static void compare_sums(const hd_manifest *manifest, const trial_request *reque
 }
 
 /* How far off each result may be before it is rounded to D's type, in place of what its activation
- * alone makes of that. The bound is of the norm of all results; the largest of thousands is a single
- * one, and may be farther off: on an H200 one of 4096 x 2 was at 3.5 times it. */
+ * alone makes of that. The bound is of the norm of all results; the largest of thousands is one
+ * result, and may be farther off: on an H200 one of 4096 x 2 was at 3.5 times it. */
 static void widen_slack(const hd_manifest *manifest, const trial_request *request,
                         const hd_reference *r, size_t n, const double *expected, double *slack) {
   enum { SINGLE = 8 };
