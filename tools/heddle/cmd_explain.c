@@ -1,5 +1,7 @@
 /* heddle explain: how a problem will be computed, what it costs, and what was not possible. */
 #include "Passes/front.h"
+#include "Support/diag.h"
+#include "Support/memory.h"
 #include "commands.h"
 #include "explained.h"
 #include "sizes.h"
@@ -11,7 +13,9 @@ static const char about[] =
     "- the predicted time and its bottleneck, the measured time, and the time of a dense library\n"
     "- the entry points, and the conditions under which a launch uses each one\n"
     "- the arguments, the C prototype, and the bytes of packed A\n"
-    "- why other instruction families and operand paths were not chosen";
+    "- why other instruction families and operand paths were not chosen\n"
+    "\n"
+    "Of several buckets ptxas tells the registers only if --ptxas is given: that takes longer.";
 
 static const char examples[] =
     "heddle explain examples/linear_bf16.heddle\n"
@@ -36,6 +40,17 @@ static heddle_status tell(const hd_pass_context *pass, const explain_args *a, ex
     return status == HEDDLE_OK ? explain_print_json(e) : status;
   explain_print_text(e);
   return status;
+}
+
+/* Dozens of kernels take ptxas many seconds: for their registers alone it must be asked for. */
+static void leave_out_ptxas(heddle_context *ctx, compile_input *in) {
+  if (in->plan.n < 2 || in->ptxas || !in->ptxas_path)
+    return;
+  hd_note(ctx, HD_NOWHERE, "explain.ptxas",
+          "the registers of %d buckets are not shown; --ptxas %s shows them, and which schedules "
+          "spill", in->plan.n, in->ptxas_path);
+  hd_free(in->ptxas_path);
+  in->ptxas_path = NULL;
 }
 
 /* Of what was chosen the kernel is made first: what does not fit into registers gives way, and what
@@ -79,6 +94,7 @@ static heddle_status explain(heddle_context *ctx, explain_args *a) {
   HD_TRY(compile_input_read(ctx, in));
   HD_TRY(compile_input_sizes(ctx, in, a->sizes, size));
   HD_TRY(compile_input_choose(ctx, in, size, false));
+  leave_out_ptxas(ctx, in);
   const int64_t size_mnk[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
   explained e = {.input = in, .size_mnk = size_mnk};
   make_chosen(ctx, a, &e);

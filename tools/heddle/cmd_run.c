@@ -335,6 +335,7 @@ static heddle_status run_on(heddle_context *ctx, run_options *o, trial_kernel *k
 static heddle_status compile_problem(heddle_context *ctx, run_options *o, trial_kernel *kernel) {
   HD_TRY(compile_input_sizes(ctx, &o->input, o->sizes, o->request.size));
   HD_TRY(compile_input_choose(ctx, &o->input, o->request.size, false));
+  compile_input_keep_one(&o->input);
   return compile_input_compile(ctx, &o->input, kernel);
 }
 

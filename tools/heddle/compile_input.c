@@ -311,6 +311,15 @@ heddle_status compile_input_choose(heddle_context *ctx, compile_input *in,
   return one ? choose_one(ctx, in, hint) : choose_buckets(ctx, in, hint);
 }
 
+void compile_input_keep_one(compile_input *in) {
+  char dim = *in->plan.dim;
+  int64_t asked = in->hint_mnk[dim == 'm' ? 0 : dim == 'n' ? 1 : 2];
+  if (in->plan.n < 2 || in->buckets || !asked)
+    return;
+  hd_bucket one = {.words = hd_bucket_plan_find(&in->plan, asked)->words};
+  in->plan = (hd_bucket_plan){.n = 1, .list[0] = one};
+}
+
 heddle_status compile_packed_bytes(heddle_context *ctx, const hd_manifest *manifest, int64_t m,
                                    int64_t k, size_t *n_bytes) {
   return heddle_sparse_packed_bytes(ctx, manifest->a_elem, trial_kernel_family(manifest),

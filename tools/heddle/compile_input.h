@@ -97,6 +97,10 @@ heddle_status compile_input_sizes(heddle_context *ctx, compile_input *in, const 
 heddle_status compile_input_product(heddle_context *ctx, compile_input *in,
                                     const int64_t hint_mnk[3], hd_product *product);
 
+/* Of the buckets that were chosen, keeps the one that a launch of in->hint_mnk takes: all of them
+ * where that size is not given, or --buckets is. */
+void compile_input_keep_one(compile_input *in);
+
 /* Bytes of packed A for the manifest's type and family. */
 heddle_status compile_packed_bytes(heddle_context *ctx, const hd_manifest *manifest, int64_t m,
                                    int64_t k, size_t *n_bytes);
