@@ -115,6 +115,30 @@ static void load_wide_pair(hd_emitter *e, const hd_along *v, int32_t column,
     bits[j] = LLVMBuildExtractValue(e->b, got, j, "");
 }
 
+/* Two neighbours that exist and are aligned as a pair: one load without predicates. */
+static void load_whole_pair(hd_emitter *e, const hd_along *v, bool integer, int32_t column,
+                            LLVMValueRef out[2]) {
+  static const struct form {
+    const char *text, *constraints;
+  } forms[] = {[1] = {"ld.global.b16 $0, [$1+%d];", "=h,l"},
+               [2] = {"ld.global.b32 $0, [$1+%d];", "=r,l"},
+               [4] = {"ld.global.v2.b32 {$0, $1}, [$2+%d];", "=r,=r,l"}};
+  LLVMTypeRef two[] = {e->i32, e->i32};
+  LLVMTypeRef type = v->bytes == 1   ? e->i16
+                     : v->bytes == 2 ? e->i32
+                                     : LLVMStructTypeInContext(e->llvm, two, 2, false);
+  const char *text = hd_arena_printf(&e->arena, forms[v->bytes].text, (int)(column * v->bytes));
+  LLVMValueRef at = v->at;
+  LLVMValueRef got =
+      hd_emit_asm(e, type, text, forms[v->bytes].constraints, &at, 1, HD_ASM_MEMORY);
+  hd_pair pair = {{got}, 1};
+  if (v->bytes == 4)
+    pair = (hd_pair){{LLVMBuildExtractValue(e->b, got, 0, ""),
+                      LLVMBuildExtractValue(e->b, got, 1, "")}, 2};
+  for (int j = 0; j < 2; j++)
+    out[j] = hd_emit_from_bits(e, v->elem, hd_emit_unpack(e, v->elem, pair, j), integer);
+}
+
 /* The elements of two neighbouring columns. */
 static void load_pair(hd_emitter *e, const hd_along *v, bool integer, int32_t column,
                       LLVMValueRef const inside[2], LLVMValueRef out[2]) {
@@ -179,6 +203,8 @@ static void read_along(hd_emitter *e, const hd_strip *s, const hd_along *v, bool
                         : LLVMConstInt(e->i1, 1, false);
   if (s->run > 2)
     load_run(e, s, (hd_place){v->at, column * v->bytes, NULL}, v->elem, integer, inside[0], out);
+  else if (v->whole)
+    load_whole_pair(e, v, integer, column, out);
   else
     load_pair(e, v, integer, column, inside, out);
 }
@@ -213,6 +239,67 @@ void hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool check
     for (int h = 0; h < 2; h++)
       block->c[h][i % 2] = s->has_c ? c[h][i] : NULL;
   }
+}
+
+/* ---- vectors of several blocks ---- */
+
+bool hd_emit_reads_vectors(const hd_strip *s) {
+  return (s->has_bias_n || s->scale_b.at) && !s->has_c && !s->user;
+}
+
+/* CTAs that share an SM have no registers for the values of both ways. */
+bool hd_emit_reads_at_once(const hd_emitter *e, const hd_strip *s) {
+  return hd_emit_reads_vectors(s) && s->run == 2 &&
+         hd_op_int(e->kernel, HD_ATTR_MIN_CTAS, 1) == 1;
+}
+
+/* i1: the columns before block `end` exist, and pairs are aligned. All lanes agree. */
+static LLVMValueRef vectors_are_whole(hd_emitter *e, const hd_strip *s, int32_t end) {
+  enum { BLOCK = 8 };
+  LLVMValueRef whole = hd_emit_lt(e, hd_emit_addi(e, s->col0, BLOCK * end - 1), s->n);
+  if (s->has_bias_n)
+    whole = hd_emit_and(e, whole, s->bias_n.paired);
+  return s->scale_b.at ? hd_emit_and(e, whole, s->scale_b.paired) : whole;
+}
+
+/* Merges the values that were read on two ways. */
+static void join_inputs(hd_emitter *e, hd_inputs *in, const hd_inputs *other,
+                        const LLVMBasicBlockRef from[2]) {
+  for (int j = 0; j < 2; j++) {
+    LLVMValueRef *mine[] = {&in->bias[j], &in->scale_b[j]};
+    LLVMValueRef theirs[] = {other->bias[j], other->scale_b[j]};
+    for (int i = 0; i < 2; i++) {
+      if (*mine[i] == theirs[i])
+        continue;
+      LLVMValueRef phi = LLVMBuildPhi(e->b, LLVMTypeOf(theirs[i]), "");
+      LLVMAddIncoming(phi, (LLVMValueRef[]){*mine[i], theirs[i]}, (LLVMBasicBlockRef *)from, 2);
+      *mine[i] = phi;
+    }
+  }
+}
+
+void hd_emit_read_vectors(hd_emitter *e, const hd_strip *s, int32_t b, int32_t n, hd_inputs *in) {
+  hd_strip whole = *s;
+  whole.bias_n.whole = whole.scale_b.whole = true;
+  hd_inputs *checked = HD_NEW_ARRAY(&e->arena, hd_inputs, n);
+  LLVMBasicBlockRef from[2], join = hd_emit_block(e, "read"), edge = hd_emit_block(e, "edge");
+  LLVMBasicBlockRef inside = hd_emit_block(e, "inside");
+  LLVMBuildCondBr(e->b, vectors_are_whole(e, s, b + n), inside, edge);
+  hd_emit_at(e, inside);
+  for (int32_t i = 0; i < n; i++)
+    hd_emit_read_inputs(e, &whole, b + i, false, &in[i]);
+  from[0] = LLVMGetInsertBlock(e->b);
+  hd_emit_jump(e, join);
+  LLVMMoveBasicBlockAfter(edge, from[0]);
+  hd_emit_at(e, edge);
+  for (int32_t i = 0; i < n; i++)
+    hd_emit_read_inputs(e, s, b + i, true, &checked[i]);
+  from[1] = LLVMGetInsertBlock(e->b);
+  hd_emit_jump(e, join);
+  LLVMMoveBasicBlockAfter(join, from[1]);
+  hd_emit_at(e, join);
+  for (int32_t i = 0; i < n; i++)
+    join_inputs(e, &in[i], &checked[i], from);
 }
 
 /* ---- arithmetic ---- */

@@ -208,8 +208,11 @@ static const hd_op *next_slice(const hd_op *op, int64_t *blocks) {
 
 static hd_inputs *read_blocks(hd_emitter *e, const hd_strip *s, int64_t first) {
   hd_inputs *in = HD_NEW_ARRAY(&e->arena, hd_inputs, s->n_blocks);
-  for (int32_t b = 0; b < s->n_blocks; b++)
-    hd_emit_read_inputs(e, s, (int32_t)first + b, true, &in[b]);
+  if (hd_emit_reads_at_once(e, s))
+    hd_emit_read_vectors(e, s, (int32_t)first, s->n_blocks, in);
+  else
+    for (int32_t b = 0; b < s->n_blocks; b++)
+      hd_emit_read_inputs(e, s, (int32_t)first + b, true, &in[b]);
   return in;
 }
 

@@ -23,16 +23,14 @@ static hd_pair finish_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in
   return hd_emit_pack(e, s->d.elem, x, y);
 }
 
-bool hd_emit_reads_vectors(const hd_strip *s) {
-  return (s->has_bias_n || s->scale_b.at) && !s->has_c && !s->user;
-}
-
 /* How many blocks ahead: a load takes hundreds of clocks, and vectors leave registers for many of
- * them beside the accumulators of 256 columns, or of up to 128; beside 160 a warp spills. */
-static int32_t read_ahead(const hd_strip *s) {
+ * them beside the accumulators of 256 columns, or of up to 128; beside 160 a warp spills, and where
+ * CTAs share an SM. */
+static int32_t read_ahead(const hd_emitter *e, const hd_strip *s) {
   enum { WHOLE = 32, HALF = 16, VECTOR = 16 };
   bool one = s->has_bias_n != (s->scale_b.at != NULL);
-  bool room = s->n_blocks == WHOLE || s->n_blocks <= HALF;
+  bool room = (s->n_blocks == WHOLE || s->n_blocks <= HALF) &&
+              hd_op_int(e->kernel, HD_ATTR_MIN_CTAS, 1) == 1;
   return !hd_emit_reads_vectors(s) || !room ? AHEAD : one ? VECTOR : VECTOR / 2;
 }
 
@@ -42,14 +40,27 @@ typedef struct inputs_ahead {
   int32_t read, limit;
 } inputs_ahead;
 
-/* The inputs of the next blocks are read before these are finished. */
+/* Blocks that are read at once. */
+static int32_t read_step(const hd_emitter *e, const hd_strip *s) {
+  return hd_emit_reads_at_once(e, s) ? read_ahead(e, s) / 2 : s->run / 2;
+}
+
+static void read_next(hd_emitter *e, const hd_strip *s, bool checked, inputs_ahead *a) {
+  int32_t step = read_step(e, s), left = a->limit - a->read, n = step < left ? step : left;
+  if (checked && hd_emit_reads_at_once(e, s))
+    hd_emit_read_vectors(e, s, a->read, n, &a->in[a->read]);
+  else
+    hd_emit_read_inputs(e, s, a->read, checked, &a->in[a->read]);
+  a->read += n;
+}
+
+/* Reads the inputs of the next blocks before it finishes these. */
 static void finish_blocks(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end,
                           bool checked, inputs_ahead *a, hd_pair *pair) {
-  int32_t blocks = s->run / 2, ahead = read_ahead(s);
+  int32_t step = read_step(e, s), ahead = read_ahead(e, s);
   for (int32_t b = first; b < end; b++) {
-    for (; a->read < a->limit && (a->read <= b || a->read + blocks <= b + 1 + ahead);
-         a->read += blocks)
-      hd_emit_read_inputs(e, s, a->read, checked, &a->in[a->read]);
+    while (a->read < a->limit && (a->read <= b || a->read + step <= b + 1 + ahead))
+      read_next(e, s, checked, a);
     for (int h = 0; h < s->halves; h++)
       pair[2 * b + h] = finish_pair(e, s, &a->in[b], b, h);
   }

@@ -29,6 +29,7 @@ typedef struct hd_along {
   LLVMValueRef paired; /* i1: the address is a multiple of two elements */
   heddle_elem elem;
   int64_t bytes; /* of an element */
+  bool whole;    /* every pair that is read exists and is aligned */
 } hd_along;
 
 enum { HD_MOST_RUN = 16 };
@@ -111,6 +112,12 @@ heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s);
 /* Reads the inputs of the run / 2 blocks from b on, into as many. checked: only what lies inside m
  * x n is touched. */
 void hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool checked, hd_inputs *in);
+/* Vectors along n alone are read: a register a column, for all of the strip's rows. */
+bool hd_emit_reads_vectors(const hd_strip *s);
+/* Reads n blocks at once (if hd_emit_reads_at_once): by wide loads without predicates if all of
+ * their columns exist and pairs are aligned, else checked. */
+bool hd_emit_reads_at_once(const hd_emitter *e, const hd_strip *s);
+void hd_emit_read_vectors(hd_emitter *e, const hd_strip *s, int32_t b, int32_t n, hd_inputs *in);
 /* The finished element (h < halves, j) of block b, in f32 or i32. */
 LLVMValueRef hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h,
                             int j);
@@ -142,8 +149,6 @@ heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s);
  * touched unless `checked` is false. */
 void hd_emit_finish_all(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end, bool checked,
                         hd_pair *pair);
-/* Vectors along n alone are read: a register a column, for all of the strip's rows. */
-bool hd_emit_reads_vectors(const hd_strip *s);
 /* The first n_blocks pairs of inputs that were read. */
 void hd_emit_finish_read(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t n_blocks,
                          hd_pair *pair);

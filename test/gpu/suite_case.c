@@ -421,6 +421,7 @@ void suite_case_request(const suite_case *c, trial_request *r) {
   r->routing = is_grouped(c) ? c->value[CASE_routing] : NULL;
   r->offset_b = (uint32_t)suite_case_int(c, CASE_boff);
   r->offset_d = (uint32_t)suite_case_int(c, CASE_doff);
+  r->offset_vectors = (uint32_t)suite_case_int(c, CASE_voff);
   r->user = suite_case_is(c, CASE_act, "user")        ? hard_swish
             : suite_case_is(c, CASE_act, "user_pair") ? gated
                                                       : NULL;

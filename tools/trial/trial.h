@@ -76,7 +76,8 @@ typedef struct trial_request {
   uint64_t seed;
   bool exact;                   /* small integers, compared bit for bit */
   float alpha, beta;            /* 0: 1 (0.5 and 2 when exact, so that a wrong one is seen) */
-  uint32_t offset_b, offset_d;  /* bytes by which the pointers miss a multiple of 256 */
+  /* Bytes by which pointers miss a multiple of 256; vectors: bias and scales. */
+  uint32_t offset_b, offset_d, offset_vectors;
   trial_fault fault;
   bool bare;                    /* no guards: for a checker that knows each allocation's end */
   /* .npy (A: also canonical or packed); NULL: made */

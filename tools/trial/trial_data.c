@@ -285,7 +285,7 @@ static void shape_scales(trial_block *block, bool exact, double unit) {
 
 static heddle_status add_scale(heddle_context *ctx, const trial_request *r, hd_arg_kind kind,
                                int64_t n, const char *file, double unit, trial_data *data) {
-  dense_operand o = {kind, HEDDLE_F32, {1, n, n}, file, 0, r->exact ? 3 : 0, 0};
+  dense_operand o = {kind, HEDDLE_F32, {1, n, n}, file, r->offset_vectors, r->exact ? 3 : 0, 0};
   HD_TRY(add_dense(ctx, r->seed, &o, data));
   if (!file)
     shape_scales(trial_data_block(data, kind), r->exact, unit);
@@ -416,7 +416,7 @@ static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manife
   if (hd_manifest_arg(manifest, HD_ARG_BIAS)) {
     int64_t n = manifest->bias_along_n ? s->n : s->m;
     dense_operand bias = {HD_ARG_BIAS,  manifest->bias_elem, {1, n, n},
-                          r->bias_file, 0,                   limit->other, 0};
+                          r->bias_file, r->offset_vectors,   limit->other, 0};
     HD_TRY(add_dense(ctx, r->seed, &bias, data));
   }
   HD_TRY(add_scales(ctx, manifest, r, limit, data));

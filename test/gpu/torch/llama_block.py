@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-D_MODEL, N_HEADS, N_KV, D_FFN = 4096, 32, 8, 14336
+D_MODEL, N_HEADS, N_KV, D_FFN, MAX_TOKENS = 4096, 32, 8, 14336, 4096
 
 
 class MLP(nn.Module):
@@ -27,13 +27,14 @@ class Block(nn.Module):
         self.qkv = nn.Linear(d_model, (n_heads + 2 * n_kv) * self.d_head, bias=False, dtype=dtype)
         self.out = nn.Linear(d_model, d_model, bias=False, dtype=dtype)
         self.mlp = MLP(d_model, d_ffn, dtype)
+        half = self.d_head // 2  # a model has these tables once, for all of its layers and steps
+        angle = torch.arange(MAX_TOKENS)[:, None] * torch.pow(500000.0, -torch.arange(half) / half)
+        self.register_buffer("cos", angle.cos().to(dtype), persistent=False)
+        self.register_buffer("sin", angle.sin().to(dtype), persistent=False)
 
     def rotary(self, x):
         """x [heads, tokens, d_head]: rotated by position."""
-        half = self.d_head // 2
-        angle = torch.arange(x.shape[1], device=x.device)[:, None] * torch.pow(
-            500000.0, -torch.arange(half, device=x.device) / half)
-        cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+        half, cos, sin = self.d_head // 2, self.cos[:x.shape[1]], self.sin[:x.shape[1]]
         a, b = x[..., :half], x[..., half:]
         return torch.cat((a * cos - b * sin, b * cos + a * sin), -1)
 
