@@ -1,5 +1,6 @@
-/* heddle/ir.h: problems as modules: from text, from C, and back to text. Needs no GPU, no driver,
- * no LLVM. The text form is docs/ir.md's; heddle_compile (heddle/compile.h) takes it. */
+/* heddle/ir.h: builds problems as modules, from text or from C, and prints them as text. Needs no
+ * GPU, no driver, no LLVM. docs/ir.md describes the text; heddle_compile (heddle/compile.h)
+ * compiles it. */
 #ifndef HEDDLE_IR_H
 #define HEDDLE_IR_H
 
@@ -19,23 +20,24 @@ extern "C" {
 /* A module of any level. Not thread-safe; threads may use different modules at once. */
 typedef struct heddle_module heddle_module;
 
-/* Parses and verifies a text. file names it in diagnostics (may be NULL); all borrowed for the
- * call. HEDDLE_INVALID or HEDDLE_UNSUPPORTED, with file, line and column in the context. *module is
- * owned. */
+/* Parses and verifies a text. file names it in diagnostics (may be NULL); all arguments are
+ * borrowed for the call. HEDDLE_INVALID or HEDDLE_UNSUPPORTED, with file, line and column in the
+ * context. *module is owned. */
 HEDDLE_API heddle_status heddle_module_parse(heddle_context *ctx, const char *file,
                                              const char *text, size_t text_bytes,
                                              heddle_module **module);
 /* Accepts NULL. */
 HEDDLE_API void heddle_module_free(heddle_module *module);
-/* The text of a module: *text is owned (free()), one NUL follows its *text_bytes bytes. Parsing it
- * gives the same module, printing that the same bytes. text_bytes may be NULL. */
+/* The text of a module. *text is owned (free()); one NUL follows its *text_bytes bytes. Parsing the
+ * text gives an equal module, and printing that module gives the same bytes. text_bytes may be
+ * NULL. */
 HEDDLE_API heddle_status heddle_module_print(const heddle_module *module, char **text,
                                              size_t *text_bytes);
 /* The number of kernels, and the name of the i-th (borrowed; NULL when i is out of range). */
 HEDDLE_API size_t heddle_module_kernel_count(const heddle_module *module);
 HEDDLE_API const char *heddle_module_kernel_name(const heddle_module *module, size_t i);
-/* 32 hexadecimal digits and a NUL: equal for modules that differ only in names of values, comments
- * and formatting. */
+/* 32 hexadecimal digits and a NUL. Modules that differ only in the names of values, in comments and
+ * in formatting have equal hashes. */
 HEDDLE_API void heddle_module_hash(const heddle_module *module, char out[33]);
 
 /* ---- problems ----
@@ -50,8 +52,8 @@ typedef enum heddle_dim {
   HEDDLE_DIM_T
 } heddle_dim;
 
-/* How a dense matrix is stored. B: k_major is n rows of k elements, mn_major k rows of n. C and D:
- * row_major is m rows of n elements, col_major n rows of m. */
+/* How a dense matrix is stored. B: k_major is n rows of k elements, mn_major is k rows of n. C and
+ * D: row_major is m rows of n elements, col_major is n rows of m. */
 typedef enum heddle_order {
   HEDDLE_K_MAJOR,
   HEDDLE_MN_MAJOR,
@@ -59,9 +61,9 @@ typedef enum heddle_order {
   HEDDLE_COL_MAJOR
 } heddle_order;
 
-/* A problem under construction. Setters only store their arguments and copy strings; the last call
- * of a setter counts. heddle_problem_build and heddle_compile_module check the problem. Not
- * thread-safe. */
+/* A problem under construction. Setters store their arguments and copy strings. A later call of a
+ * setter replaces an earlier one. heddle_problem_build and heddle_compile_module check the problem.
+ * Not thread-safe. */
 typedef struct heddle_problem heddle_problem;
 
 /* name: a C identifier; target: "sm_90a". Owned by the caller; NULL when out of memory. */
@@ -69,7 +71,7 @@ HEDDLE_API heddle_problem *heddle_problem_create(const char *name, const char *t
 /* Accepts NULL. */
 HEDDLE_API void heddle_problem_free(heddle_problem *problem);
 
-/* The location that diagnostics about the problem name: a line of the embedder's source. */
+/* The location in diagnostics about the problem: a line of the embedder's source. */
 HEDDLE_API void heddle_problem_set_place(heddle_problem *problem, const char *file, uint32_t line,
                                          uint32_t col);
 /* Overrides the default schedule: "tile=128x256x64 stages=4". */
@@ -113,9 +115,9 @@ HEDDLE_API void heddle_problem_set_block_scales(heddle_problem *problem, heddle_
 /* For f32 scales: the number of rows of A that share one (128: 128 x 128 blocks of A); 0, the
  * default: each row has its own. */
 HEDDLE_API void heddle_problem_set_block_rows(heddle_problem *problem, int32_t rows);
-/* The kind of the instruction ("mxf4nvf4", …), if several support the types; NULL: any. */
+/* Selects the instruction's kind ("mxf4nvf4", …) if several support the types; NULL: any. */
 HEDDLE_API void heddle_problem_set_kind(heddle_problem *problem, const char *kind);
-/* alpha, beta as arguments of the kernel; otherwise the constant 1. */
+/* Whether alpha and beta are arguments of the kernel; otherwise they are the constant 1. */
 HEDDLE_API void heddle_problem_set_scalars(heddle_problem *problem, bool alpha, bool beta);
 /* The activation: "none" (the default), "relu", "gelu", "gelu_tanh", "silu". For pairs: "swiglu"
  * (silu(gate) * up), "geglu" (gelu, by erf), "geglu_tanh", "reglu" (relu): m is a multiple of 16; A
@@ -123,23 +125,23 @@ HEDDLE_API void heddle_problem_set_scalars(heddle_problem *problem, bool alpha, 
  * interleaves before they are packed. A bias and scales along m are in the original order. D has
  * m/2 rows; there is no C. */
 HEDDLE_API void heddle_problem_set_act(heddle_problem *problem, const char *act);
-/* The user's function `float NAME(float acc, i32 row, i32 col, ptr user)` instead. */
+/* A user's function instead: `float NAME(float acc, i32 row, i32 col, ptr user)`. */
 HEDDLE_API void heddle_problem_set_user(heddle_problem *problem, const char *function);
 /* For pairs: `float NAME(float gate, float up, i32 row, i32 col, ptr user)`; row is the row of
  * D. */
 HEDDLE_API void heddle_problem_set_user_pair(heddle_problem *problem, const char *function);
 /* dependent: launches may start before their predecessor in the stream has ended (programmatic
- * dependent launch, sm_90 and later), and wait for it before they access what it may write.
+ * dependent launch, sm_90 and later), and wait for it before they access memory that it may write.
  * weights_ready: the caller guarantees that the predecessor writes neither A nor its block scales,
- * so they are read before it has ended. Both default to false; weights_ready without dependent is
- * refused. */
+ * so the kernel reads them before it has ended. Both default to false; weights_ready without
+ * dependent is refused. */
 HEDDLE_API void heddle_problem_set_dependent(heddle_problem *problem, bool dependent,
                                              bool weights_ready);
 
 /* In a batch, matrix i of an operand begins i strides after the first one. By default the stride is
  * an argument of the kernel ("stride_b", …; for A in bytes, a multiple of 128; otherwise in
- * elements), and 0 at launch shares one matrix among all products. This call makes it a constant,
- * in elements, or 0: shared. A allows only 0; D does not allow 0. */
+ * elements), and 0 at launch lets all products use one matrix. This call makes the stride a
+ * constant, in elements (0: one matrix for all). For A only 0 is legal; for D 0 is illegal. */
 typedef enum heddle_operand {
   HEDDLE_OPERAND_A,
   HEDDLE_OPERAND_B,
@@ -155,7 +157,7 @@ HEDDLE_API void heddle_problem_set_stride(heddle_problem *problem, heddle_operan
 /* Groups: the g products of a batch (at most 1,024, fixed or with max) divide the n columns of one
  * B, one C and one D: product i has those from offsets[i] to offsets[i + 1]. `offsets` is an
  * argument of the kernel, g + 1 i32 in device memory, which the kernel reads when it runs; columns
- * that belong to no group are not written. sm_90a; docs/support.md says what is refused. */
+ * that belong to no group are not written. sm_90a; docs/support.md lists the limits. */
 HEDDLE_API void heddle_problem_set_groups(heddle_problem *problem, bool groups);
 /* Indices for groups: arguments of the kernel, n i32 each in device memory. gather_b: column j of
  * the products reads column gather_b[j] of B, which has t columns (HEDDLE_DIM_T, then required); an
@@ -171,9 +173,10 @@ HEDDLE_API void heddle_problem_set_indices(heddle_problem *problem, bool gather_
  * adds them up. */
 HEDDLE_API void heddle_problem_set_combine(heddle_problem *problem, int32_t slots);
 /* Also writes a statistic of each 128 rows of a column of D, "absmax" or "sumsq" (NULL: none), to
- * the argument scale_d: f32, for rows 128 i to 128 i + 127 of column j at i * ldsd + j. scale_d,
- * with "absmax" and a D of e4m3, e5m2 or s8: these rows are divided by a scale, which is stored
- * instead: absmax / (the largest finite value of the type), at least 2^-126. */
+ * the argument scale_d, an f32 array: element i * ldsd + j is for rows 128 i to 128 i + 127 of
+ * column j. If the parameter scale_d is set ("absmax", and a D of e4m3, e5m2 or s8), these rows are
+ * divided by a scale, which is stored instead: absmax / (the largest finite value of the type), at
+ * least 2^-126. */
 HEDDLE_API void heddle_problem_set_reduce(heddle_problem *problem, const char *statistic,
                                           bool scale_d);
 

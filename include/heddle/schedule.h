@@ -16,8 +16,8 @@ extern "C" {
 /* An estimate for one launch with cold operands. Strings live as long as the library. */
 typedef struct heddle_prediction {
   double seconds;
-  double dense_seconds; /* time of a dense library for the same sizes and types, with A not
-                           pruned */
+  double dense_seconds; /* time of a dense library for the same sizes and types, with an A that is
+                           not pruned */
   const char *binds;    /* the resource that takes longest: "DRAM", "L2 to shared memory", … */
   const char *device;   /* whose rates were used: "NVIDIA H200" */
   int64_t units;        /* units of work: tiles times splits */

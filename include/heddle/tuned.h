@@ -19,15 +19,15 @@ typedef struct heddle_tuned heddle_tuned;
 HEDDLE_API heddle_status heddle_tuned_shipped(heddle_context *ctx, heddle_tuned **tuned);
 
 /* Reads an export of `heddle tune`. *tuned is owned. HEDDLE_NOT_FOUND, HEDDLE_ENVIRONMENT,
- * HEDDLE_UNSUPPORTED for a database (`heddle tune export` makes an export of it), HEDDLE_INVALID
- * for another file, for an invalid product, schedule or ceiling, and for choices of one product on
- * two devices. */
+ * HEDDLE_UNSUPPORTED for a database (convert it with `heddle tune export`), HEDDLE_INVALID for any
+ * other file, for an invalid product, schedule or ceiling, and for choices of one product on two
+ * devices. */
 HEDDLE_API heddle_status heddle_tuned_read(heddle_context *ctx, const char *path,
                                            heddle_tuned **tuned);
-/* Says on which device kernels will run, by the name that the driver gives it ("NVIDIA H100 80GB
- * HBM3"): defaults, and what is near to a choice, are then chosen by what was measured of that
- * device (H200, H100), unless the file holds rates of its own. Before other threads use the table.
- * HEDDLE_NOT_FOUND, without a diagnostic, when none was measured: the H200's stay. */
+/* Sets the device on which kernels will run, by its driver name ("NVIDIA H100 80GB HBM3"). Defaults
+ * and similar choices are then chosen with the rates measured on that device (H200, H100), unless
+ * the file contains its own rates. Call it before other threads use the table. HEDDLE_NOT_FOUND,
+ * without a diagnostic: the device was not measured, the H200's rates stay. */
 HEDDLE_API heddle_status heddle_tuned_set_device(heddle_tuned *tuned, const char *device);
 /* Accepts NULL. */
 HEDDLE_API void heddle_tuned_free(heddle_tuned *tuned);
