@@ -52,7 +52,7 @@ heddle_status bench_ahead_take(heddle_context *ctx, bench_ahead *a,
     *prepared = a->next;
     return HEDDLE_OK;
   }
-  if (begun) /* another, or it failed: once more, so that ctx is told why */
+  if (begun) /* another case, or it failed: prepare again, so that ctx gets the diagnostics */
     drop(a);
   *prepared = (hd_bench_prepared){.host = bench_ahead_host(a)};
   heddle_status status = hd_bench_prepare(ctx, problem, options, a->target, prepared);

@@ -43,7 +43,7 @@ int bench_read_epilogue(bench_args *a) {
   return code == CLI_GO ? read_scale("--scale-b", a->scale_b, &e->scale_b) : code;
 }
 
-/* The files and summaries of bench know no epilogue. */
+/* The files and summaries of bench have no columns for an epilogue. */
 static int check_epilogue(const bench_args *a) {
   hd_product p = hd_bench_product(&a->problem);
   bool plain = hd_product_is_plain(&p) && !p.g;
@@ -59,7 +59,7 @@ static int check_epilogue(const bench_args *a) {
   return CLI_GO;
 }
 
-/* What a case of groups has none of. */
+/* Options that are not available for cases of groups. */
 static int check_groups(const bench_args *a) {
   hd_product p = hd_bench_product(&a->problem);
   bool file = a->csv || a->resume, drawn = a->random || a->sweep || a->sample;
@@ -145,7 +145,7 @@ void bench_take_slice(const bench_args *a, bench_grid *grid) {
 
 /* ---- all ---- */
 
-/* Checked before a device is looked for: a wrong use is one on every machine. */
+/* Checked before a device is opened, so that a wrong use fails in the same way on every machine. */
 int bench_check_args(const bench_args *a, hd_bench_options *options, bench_format *format) {
   const cli_number numbers[] = {
       {"-m", a->problem.m, 1, HD_PRODUCT_MOST_SIZE},
@@ -182,7 +182,7 @@ int bench_check_args(const bench_args *a, hd_bench_options *options, bench_forma
     code = check_slice(a);
   if (code != CLI_GO)
     return code;
-  bool table = a->dynamic || a->beside; /* of its own */
+  bool table = a->dynamic || a->beside; /* prints its own table */
   bool both = (many && !table) || options->triggers;
   const char *promise = a->promise ? a->promise : both ? "both" : "no";
   if (bench_peers_check(a->peers) != CLI_GO || promise_read(promise, &options->promise) != CLI_GO)
@@ -195,7 +195,7 @@ int bench_check_args(const bench_args *a, hd_bench_options *options, bench_forma
     return cli_usage_error("bench.alone", "got --alone and --no-alone; legal: one of them");
   for (size_t i = 0; i < HD_COUNT(bench_orders); i++)
     if (strcmp(a->order, bench_orders[i]) == 0) {
-      bool compared = (a->dynamic || options->triggers) && i == HD_BENCH_BOTH; /* with its own */
+      bool compared = (a->dynamic || options->triggers) && i == HD_BENCH_BOTH; /* same order */
       options->order = compared ? HD_BENCH_EACH : (hd_bench_order)i;
       return CLI_GO;
     }

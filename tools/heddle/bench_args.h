@@ -1,4 +1,4 @@
-/* heddle/bench_args.h: what the command line of heddle bench says, and which of it is legal. */
+/* heddle/bench_args.h: the command line of heddle bench and its checks. */
 #ifndef HD_BENCH_ARGS_H
 #define HD_BENCH_ARGS_H
 
@@ -13,7 +13,7 @@ typedef struct bench_args {
   const char *grid, *only, *peers, *format, *ptxas, *cache, *cublas, *cusparselt, *order, *sweep;
   const char *target, *db, *promise, *csv, *cutlass;
   const char *act, *bias, *scale_a, *scale_b, *reduce, *blocks, *predecessor, *slice, *model;
-  const char *groups, *routing; /* lists; groups NULL: none */
+  const char *groups, *routing; /* comma-separated lists; groups NULL: none */
   service_args service;
   cli_texts schedules, index_schedules, plain_schedules;
   bool beside;
@@ -23,12 +23,12 @@ typedef struct bench_args {
 
 extern const char *const bench_orders[4]; /* ORDER hd_bench_order */
 
-/* CLI_GO, or the exit code of a wrong use, which has been reported. The first reads the epilogue's
- * words into args->problem; the second sets promise, order and predecessors of the options. */
+/* CLI_GO, or the exit code for a wrong use, which is reported. The first reads the epilogue options
+ * into args->problem; the second sets weights_ready, order and predecessors of the options. */
 int bench_read_epilogue(bench_args *args);
 int bench_check_args(const bench_args *args, hd_bench_options *options, bench_format *format);
 
-/* Of the grid the cases of --slice I/N alone: the I-th of every N. */
+/* Reduces the grid to the cases of --slice I/N: every N-th case from the I-th. */
 void bench_take_slice(const bench_args *args, bench_grid *grid);
 
 #endif

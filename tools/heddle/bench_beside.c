@@ -8,8 +8,8 @@
 #include "Support/memory.h"
 #include "cli.h"
 
-/* What it is measured beside: of statistics of D, or a D that is divided, what has all else of its
- * epilogue. */
+/* The product to compare with. For statistics of D, or a D that is divided by them, it keeps the
+ * rest of the epilogue. */
 static hd_bench_problem plain_of(const hd_bench_problem *p) {
   hd_bench_problem plain = *p;
   if (!p->epilogue.reduce)
@@ -26,12 +26,12 @@ void bench_beside_head(void) {
          "ratio", "peer us", "what");
 }
 
-/* What counts of a row: for many columns it alone, sustained. */
+/* The time used in ratios: the sustained time where it was measured (large N), else the median. */
 static double seconds_of(const hd_bench_row *r) {
   return r->alone.sustained > 0 ? r->alone.sustained : r->timing.median;
 }
 
-/* The fastest of Heddle's, or of the peers; NULL: there is none. */
+/* The fastest Heddle kernel, or the fastest peer; NULL if there is none. */
 static const hd_bench_row *fastest(const hd_bench_result *result, bool ours) {
   const hd_bench_row *best = NULL;
   for (int32_t i = 0; i < result->n_rows; i++) {
@@ -62,7 +62,7 @@ static void print_what(const hd_bench_problem *p, const hd_bench_result *result)
   hd_product product = hd_bench_product(p);
   const hd_bench_row *peer = fastest(result, false);
   hd_product_print(&product, text);
-  const char *words = strstr(text, "row_major"); /* and what follows: the epilogue, the batch */
+  const char *words = strstr(text, "row_major"); /* the epilogue and the batch follow it */
   printf(" %10.2f %s", peer ? seconds_of(peer) * 1e6 : 0, words ? words + strlen("row_major") : "");
   cli_print("%s%s\n", peer ? "; peer " : "", peer ? peer->name : "");
 }

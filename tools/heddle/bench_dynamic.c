@@ -10,7 +10,7 @@
 #include "Support/arena.h"
 #include "Support/diag.h"
 
-/* Sizes that choices were measured at, and between them. */
+/* Sizes for which choices were measured, and sizes between them. */
 static const int64_t sizes[] = {1,   8,   16,  32,  48,   64,   96,   128,
                                 192, 256, 333, 512, 1024, 2048, 4096, 8192};
 
@@ -105,8 +105,8 @@ static void print_differences(const hd_schedule *fixed, const hd_schedule *dynam
   }
 }
 
-/* Seconds of a full schedule's text by the model, for the case's size; of n 0 the kernel's is known
- * at launch. */
+/* Time in seconds of a schedule, predicted by the model for the case's size. n is the kernel's N;
+ * 0: known only at launch. */
 static heddle_status predict(heddle_context *ctx, const hd_bench_problem *p, int64_t n,
                              const hd_bench_options *options, const char *target, bool row_major,
                              bool ready, const hd_schedule *s, double *seconds) {
@@ -158,7 +158,7 @@ heddle_status bench_dynamic_predict(heddle_context *ctx, const hd_bench_problem 
   int32_t n;
   heddle_status status = HEDDLE_OK;
   HD_TRY(hd_bench_ways(ctx, p, options, target, &way, &n));
-  for (int32_t i = 1; i < n; i++) /* the fixed one stands before the dynamic one */
+  for (int32_t i = 1; i < n; i++) /* the fixed way precedes the dynamic one */
     for (int row = 0; row < 2 && way[i].dynamic && status == HEDDLE_OK; row++)
       if (row ? options->order != HD_BENCH_COL : options->order != HD_BENCH_ROW)
         status = compare(ctx, p, options, target, &way[i - 1], &way[i], row, sum);

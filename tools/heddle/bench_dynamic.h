@@ -1,30 +1,30 @@
-/* heddle/bench_dynamic.h: one kernel for every N against kernels of one N each. */
+/* heddle/bench_dynamic.h: compares one kernel for every N with kernels for a single N each. */
 #ifndef HD_BENCH_DYNAMIC_H
 #define HD_BENCH_DYNAMIC_H
 
 #include "Bench/bench.h"
 #include "bench_grid.h"
 
-/* Zero-initialise. Ratios are fixed time over dynamic time: 1 is as fast, less is slower. */
+/* Zero-initialise. Ratios are fixed time over dynamic time: below 1 the dynamic one is slower. */
 typedef struct bench_dynamic {
   double log_sum, worst;
-  int32_t n, n_same; /* n_same: of predicted ones, those with the schedule of the fixed kernel */
+  int32_t n, n_same; /* n_same: predicted cases whose schedule equals the fixed kernel's */
   hd_bench_problem worst_case;
 } bench_dynamic;
 
-/* The grid's products at each of the sizes of N that are looked at, in place of its own. */
+/* Replaces each N of the grid by all sizes of N that are compared. */
 void bench_dynamic_sizes(bench_grid *grid);
 
-/* The median of the rounds' ratios. The clock may fall in the middle of the rounds, when the power
- * cap comes to bear: a round's figures share a clock, the medians of two contenders may not. */
+/* The median of the ratios of the rounds. The power limit may lower the clock between rounds. Times
+ * of one round have the same clock; the medians of two contenders may not. */
 double bench_ratio_in_rounds(const hd_bench_row *numerator, const hd_bench_row *denominator);
 
 void bench_dynamic_head(void);
-/* A line for each promise and order of the case; wrong results do not count. */
+/* Prints a line for each weights_ready and order of the case; wrong results do not count. */
 void bench_dynamic_add(bench_dynamic *sum, const hd_bench_problem *problem,
                        const hd_bench_result *result);
-/* Without a device: a line for each promise and order, with what the dynamic kernel runs where it
- * is not what the kernel of that size would, and the ratio by the model. */
+/* Without a device: prints a line for each weights_ready and order, with the keys in which the
+ * schedules of the dynamic and the fixed kernel differ, and the ratio predicted by the model. */
 void bench_dynamic_predict_head(void);
 heddle_status bench_dynamic_predict(heddle_context *ctx, const hd_bench_problem *problem,
                                     const hd_bench_options *options, const char *target,

@@ -9,9 +9,9 @@ typedef struct bench_grid {
   int32_t n, cap;
 } bench_grid;
 
-/* Adds a case, unless only (NULL: all) is another type's name. */
+/* Adds a case, unless `only` (NULL: all types) names another type. */
 void bench_grid_add(bench_grid *grid, const hd_bench_problem *problem, const char *only);
-/* A file's cases, every line checked. HEDDLE_INVALID at the line. */
+/* Reads and checks every line of a file. HEDDLE_INVALID at the wrong line. */
 heddle_status bench_grid_read(heddle_context *ctx, const char *path, const char *only,
                               bench_grid *grid);
 

@@ -8,17 +8,17 @@
 #include "Support/batch.h"
 #include "Support/diag.h"
 
-/* One run: a line a case, and the mean ratios. A ratio is the other's time over that of groups. */
+/* One run: a line per case, and the mean ratios (the other kernel's time over that of groups). */
 typedef struct run {
   const hd_device *device;
   hd_groups_options options;
   bench_format format;
-  bool lists_ways; /* below a case, each of its ways */
+  bool lists_ways; /* prints each way of a case below it */
   double log_plain, log_index;
   int32_t n;
 } run;
 
-/* The i-th word of a list "8,32": false past the last. */
+/* The i-th word of a list "8,32"; false if the list has fewer words. */
 static bool word_at(const char *list, int i, char out[32]) {
   for (; i > 0 && list; i--)
     list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL;
@@ -58,7 +58,7 @@ static void print_ways(const hd_groups_result *result) {
   }
 }
 
-/* What counts is sustained where it was measured; a read is compared with the interleaved time. */
+/* Uses the sustained time where it was measured. A read is compared with the interleaved time. */
 static void print_line(run *r, const hd_groups_problem *p, const hd_groups_result *result) {
   const hd_groups_row *best[HD_N_GROUPS_KINDS];
   double us[HD_N_GROUPS_KINDS];

@@ -36,7 +36,7 @@ static heddle_status write_all(heddle_context *ctx, const bench_log *log) {
   return log->path ? hd_file_write(ctx, log->path, log->text.text, log->text.len) : HEDDLE_OK;
 }
 
-/* Files that cannot be read or written are found out before anything is measured. */
+/* Reads and writes the files before anything is measured, so that errors appear early. */
 heddle_status bench_log_open(heddle_context *ctx, bool resume, bench_log *log) {
   hd_strbuf_add(&log->text, bench_csv_head);
   if (log->cutlass)
@@ -48,7 +48,7 @@ heddle_status bench_log_open(heddle_context *ctx, bool resume, bench_log *log) {
 
 typedef struct finder {
   const hd_bench_problem *p;
-  report *report; /* that the rows are added to; NULL: they are looked for alone */
+  report *report; /* where rows are added; NULL: only checks whether there are any */
   bool found;
 } finder;
 

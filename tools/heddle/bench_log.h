@@ -1,4 +1,4 @@
-/* heddle/bench_log.h: the rows of a grid as CSV, in a file that a later run goes on with, and
+/* heddle/bench_log.h: the rows of a grid as CSV, in a file with which a later run can resume, and
  * gathered by case for the table. */
 #ifndef HD_BENCH_LOG_H
 #define HD_BENCH_LOG_H
@@ -10,14 +10,14 @@
 #include "report.h"
 
 typedef struct bench_log {
-  const char *path;    /* holds whole cases alone, whenever the run ends; NULL: no file */
-  const char *cutlass; /* CUTLASS' times elsewhere; NULL: none */
-  hd_strbuf text;      /* what the file holds */
-  report report;       /* the cases found in it */
+  const char *path;    /* contains only complete cases, even after an interruption; NULL: none */
+  const char *cutlass; /* file of CUTLASS times, measured separately; NULL: none */
+  hd_strbuf text;      /* contents of the file */
+  report report;       /* the cases found in the file */
 } bench_log;
 
-/* Begins with what the file holds when resume is said, and with its columns alone otherwise.
- * HEDDLE_INVALID when they are not those of today. */
+/* Starts with the file's rows if resume, otherwise with the column line only. HEDDLE_INVALID if the
+ * file has other columns than this version writes. */
 heddle_status bench_log_open(heddle_context *ctx, bool resume, bench_log *log);
 /* Gathers the rows of a case; *cell (borrowed until the next call) is NULL when it has none. */
 heddle_status bench_log_find(heddle_context *ctx, bench_log *log, const hd_bench_problem *problem,

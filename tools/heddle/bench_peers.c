@@ -17,7 +17,7 @@ static bool is_word(const char *name, const char *word, size_t n) {
   return strlen(name) == n && strncmp(word, name, n) == 0;
 }
 
-/* Is the name a word of the list, as it stands or in "all"? */
+/* Whether the list contains the name, or "all". */
 static bool wants(const char *list, const char *name) {
   size_t n;
   for (const char *word = list; *word; word += n + (word[n] == ',')) {
@@ -44,11 +44,11 @@ int bench_peers_check(const char *list) {
   return CLI_GO;
 }
 
-/* ---- where a library may lie ---- */
+/* ---- where a library may be ---- */
 
 #define WHEELS "/lib/python3*/*-packages/nvidia/*/lib"
 
-/* Patterns of folders (glob), in the order that they are looked through; freed with the arena. */
+/* Glob patterns of folders, in search order; freed with the arena. */
 typedef struct places {
   char *list[8];
   int n;
@@ -82,13 +82,13 @@ static void list_places(hd_arena *arena, places *out) {
 /* ---- opening ---- */
 
 typedef struct opener {
-  const char *name; /* the peer's */
+  const char *name; /* of the peer */
   const hd_device *device;
   hd_peer *peer;
-  hd_strbuf said; /* of files that are there and cannot be used */
+  hd_strbuf said; /* errors of existing files that cannot be used */
 } opener;
 
-/* path NULL: what the loader finds. True when it is open. */
+/* path NULL: what the loader finds. Returns true if the library was opened. */
 static bool open_one(heddle_context *ctx, const char *path, opener *o) {
   heddle_context *quiet = heddle_context_create();
   bool open = hd_peer_open(quiet, o->name, path, o->device, &o->peer) == HEDDLE_OK;
@@ -125,7 +125,7 @@ static void tell_missing(heddle_context *ctx, const char *const *soname, const p
   hd_strbuf_free(&s);
 }
 
-/* Newest first: by name, then by place. */
+/* Newest name first; for each name, all folders in order. */
 static bool search_for(heddle_context *ctx, const char *const *soname, opener *o) {
   hd_arena arena = {0};
   places at = {0};

@@ -16,7 +16,7 @@ bool bench_format_parse(const char *text, bench_format *format) {
   return false;
 }
 
-/* 2 m n k of the dense product over the time, in TFLOP/s; 0 for no time. */
+/* 2 m n k of the dense product divided by the time, in TFLOP/s; 0 if there is no time. */
 static double tflops(const hd_bench_problem *p, double seconds) {
   double batch = p->g ? (double)p->g : 1;
   return seconds > 0 ? 2e-12 * batch * (double)p->m * (double)p->n * (double)p->k / seconds : 0;
@@ -114,7 +114,7 @@ void bench_print_tail(const bench_printer *printer) {
 
 /* ---- rows ---- */
 
-/* Who every time is held against: the least times of the case; 0: not there. */
+/* The times that ratios are relative to: the shortest of the case; 0: not measured. */
 typedef struct bests {
   double dense, peer;
 } bests;
@@ -141,7 +141,7 @@ static void print_ratio(double of, double seconds) {
     printf(" %7s", "-");
 }
 
-/* What was compared after the measurement; "": it stores no D. */
+/* What was compared after the measurement; "" if the row stores no D. */
 static const char *checked_of(const hd_bench_row *r) {
   return r->bound == 0 ? "" : r->whole ? "all" : "rows";
 }
@@ -150,7 +150,7 @@ static const char *promise_of(const hd_bench_row *r) {
   return r->weights_ready ? "weights_ready" : "";
 }
 
-/* "": none. */
+/* "": no predecessor. */
 static const char *predecessor_of(const hd_bench_row *r) {
   return r->trigger ? hd_trigger_name(r->trigger) : "";
 }
@@ -171,7 +171,7 @@ static void print_table_row(const bench_printer *printer, const hd_bench_problem
                             : "");
 }
 
-/* Inside CSV's quotes a quote is two. */
+/* Quotes are doubled inside quoted CSV fields. */
 static void add_quoted(hd_strbuf *out, const char *text) {
   hd_strbuf_add(out, "\"");
   for (; *text; text++)

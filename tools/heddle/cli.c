@@ -31,7 +31,7 @@ const char *cli_nearest(const char *word, const char *const *names, size_t n) {
 }
 
 bool cli_is_near(const char *word, const char *name) {
-  int length = (int)strlen(word), most = length < 4 ? 2 : length / 2; /* two letters swapped: 2 */
+  int length = (int)strlen(word), most = length < 4 ? 2 : length / 2; /* 2: two swapped letters */
   return !strncmp(name, word, strlen(word)) || hd_edit_distance(word, name) <= most;
 }
 
@@ -96,7 +96,7 @@ void cli_print_diagnostics(heddle_context *ctx) {
 }
 
 int cli_finish(heddle_context *ctx, heddle_status status) {
-  /* Results before what is said about them, when both go to one terminal. */
+  /* Flush results first, so that they precede the diagnostics on a terminal. */
   fflush(stdout);
   bool reported = hd_first_error(ctx) != NULL;
   cli_print_diagnostics(ctx);
@@ -138,7 +138,7 @@ static size_t count_options(const cli_option *options) {
 
 static const char *dashes(const cli_option *option) { return option->name[1] ? "--" : "-"; }
 
-/* What stands before the usage: nothing when it names its own tool. */
+/* The prefix of the usage line; empty if the usage names its own tool. */
 static const char *program(const cli_command *command) {
   return strncmp(command->usage, "heddle-", 7) == 0 ? "" : "heddle ";
 }
@@ -163,7 +163,7 @@ static void print_help(const cli_command *command) {
   }
 }
 
-/* The option that `word` (dashes stripped, up to '=') names; NULL when there is none. */
+/* The option with the name `word` (without dashes, up to '='); NULL if there is none. */
 static const cli_option *find_option(const cli_command *command, const char *word, size_t len) {
   for (size_t i = 0; i < count_options(command->options); i++) {
     const char *name = command->options[i].name;
@@ -213,7 +213,7 @@ static int set_value(const cli_option *option, const char *text) {
     *(bool *)option->value = true;
     return CLI_GO;
   case CLI_TEXT:
-    if (!*text && !option->name[1]) /* -o "$OUT", and there is no OUT */
+    if (!*text && !option->name[1]) /* for example -o "$OUT" where OUT is not set */
       return cli_usage_error("cli.value", "-%s is empty; legal: %s", option->name,
                              option->metavar);
     *(const char **)option->value = text;
@@ -231,7 +231,7 @@ static int set_value(const cli_option *option, const char *text) {
   return 5;
 }
 
-/* One word that starts with a dash; *i moves on when its value is the next word. */
+/* Parses one word that starts with a dash. *i advances if its value is the next word. */
 static int take_option(const cli_command *command, int argc, char **argv, int *i,
                        uint64_t *seen) {
   const char *given = argv[*i];
@@ -287,7 +287,7 @@ static int take_all(const cli_command *command, int argc, char **argv, const cha
 
 /* ---- completion ---- */
 
-/* Words that options of these names take; others take what no list has: numbers, files. */
+/* Completions for options with a fixed set of values. Others take numbers or files. */
 static const struct {
   const char *option, *words;
 } option_words[] = {{"act", hd_act_words},
@@ -332,7 +332,7 @@ static void print_values(const cli_option *option, const char *begin) {
       print_words(option_words[i].words, begin);
 }
 
-/* What the last word may become: values of the option before it, or options; one a line. */
+/* Prints completions of the last word, one per line: values of the preceding option, or options. */
 static int complete(const cli_command *command, int argc, char **argv) {
   const char *last = argv[argc - 1], *before = argc > 3 ? argv[argc - 2] : "";
   const char *word = before + strspn(before, "-");

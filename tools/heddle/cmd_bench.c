@@ -1,4 +1,4 @@
-/* heddle bench: Heddle and its peers on the device, by the measuring protocol. */
+/* heddle bench: measures Heddle and its peers on the device, by the measuring protocol. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,17 +95,17 @@ typedef struct bench_tool {
   hd_bench_options options;
   bench_printer printer;
   bench_grid grid;
-  hd_tuned *tuned;   /* owned; NULL: of groups, or none is shipped */
-  bench_log log;     /* of a summary (a line a case, and the goals), or with -o */
+  hd_tuned *tuned;   /* owned; NULL: with --groups, or if none is shipped */
+  bench_log log;     /* of a summary (a line per case, and the goals), or with -o */
   hd_device *device; /* NULL: the cases are listed, not measured */
   bench_dynamic dynamic;
   bench_ready ready;
   bench_beside beside;
   bench_ahead ahead;
   bool many; /* a grid, or random cases */
-  bool tells_ready; /* a table of plain and ready times, behind predecessors */
+  bool tells_ready; /* prints a table of plain and weights_ready times, after predecessors */
   int n_wrong;
-  double began, work_done; /* when, and what was measured since: case_work */
+  double began, work_done; /* start time, and the case_work measured since */
 } bench_tool;
 
 static heddle_status list_case(heddle_context *ctx, const bench_tool *t,
@@ -133,7 +133,7 @@ static heddle_status list_case(heddle_context *ctx, const bench_tool *t,
 
 /* ---- progress ---- */
 
-/* What a case takes, in cases of small n: the rates alone take their time. */
+/* Cost of a case, relative to a case of small N. Sustained rates take most of the time. */
 static double case_work(const hd_bench_problem *p) { return hd_measure_is_large(p->n) ? 4 : 1; }
 
 /* A line on standard error before each case of a grid; on a terminal the next one replaces it. */
@@ -171,7 +171,7 @@ static void tell_wrong(heddle_context *ctx, const bench_tool *t, const hd_bench_
   }
 }
 
-/* Of a sample the orders of D alternate, and both promises are looked at where they matter. */
+/* In a sample, the order of D alternates, and weights_ready is measured both ways for small N. */
 static hd_bench_options case_options(const bench_tool *t, int32_t index) {
   enum { DECODE_N = 64 };
   hd_bench_options o = t->options;
@@ -182,7 +182,7 @@ static hd_bench_options case_options(const bench_tool *t, int32_t index) {
   return o;
 }
 
-/* The next case that is not in the log, if it is to be measured in its turn. */
+/* Starts to prepare the next case that is not in the log. */
 static void prepare_next(bench_tool *t, int32_t index) {
   for (int32_t i = index + 1; i < t->grid.n; i++) {
     if (bench_log_has(&t->log, &t->grid.list[i]))
@@ -230,7 +230,7 @@ static heddle_status measure_case(heddle_context *ctx, bench_tool *t, int32_t in
   return status;
 }
 
-/* Measured, unless the log has it. Of rows behind a predecessor the report makes no cell. */
+/* Measures a case unless the log has it. The report has no cell for rows with a predecessor. */
 static heddle_status run_case(heddle_context *ctx, bench_tool *t, int32_t index) {
   const hd_bench_problem *p = &t->grid.list[index];
   const report_cell *cell = NULL;
@@ -248,14 +248,14 @@ static heddle_status run_case(heddle_context *ctx, bench_tool *t, int32_t index)
   return HEDDLE_OK;
 }
 
-/* In its place a row that says why; files of rows have none. */
+/* Prints a line with the reason instead of the case, only in tables. */
 static void tell_left_out(heddle_context *ctx, const bench_tool *t, const hd_bench_problem *p) {
   if (t->printer.format == BENCH_TABLE)
     printf("%s %lld %lld %lld: no kernel: %s\n", heddle_elem_get(p->elem)->name, (long long)p->m,
            (long long)p->k, (long long)p->n, hd_first_error_text(ctx, "no reason"));
 }
 
-/* A case that Heddle has no kernel for is told, and counted at the end. */
+/* A case without a kernel is reported, skipped, and counted at the end. */
 static heddle_status run_all(heddle_context *ctx, bench_tool *t) {
   const bench_args *a = t->args;
   int32_t i, n_left_out = 0;
@@ -291,7 +291,7 @@ static heddle_status run_all(heddle_context *ctx, bench_tool *t) {
                     : HEDDLE_OK;
 }
 
-/* A grid of dynamic kernels has hundreds to compile, seconds each: while one case is measured. */
+/* A dynamic grid has hundreds of kernels, seconds each: compiles them while cases are measured. */
 static heddle_status run_compiling_ahead(heddle_context *ctx, bench_tool *t) {
   const char *target = t->options.target ? t->options.target : t->device->info.target;
   hd_compile_ahead *ahead = NULL;
@@ -362,7 +362,7 @@ static heddle_status bench_on_device(heddle_context *ctx, bench_tool *t) {
     t->options.nvml = nvml;
     const char *target = t->options.target ? t->options.target : t->device->info.target;
     bench_ahead_open(&t->ahead, t->device, target);
-    if (t->tuned && !t->args->model) /* of a device that nobody measured the H200's stays */
+    if (t->tuned && !t->args->model) /* if the device was not measured, the H200's rates stay */
       (void)heddle_tuned_set_device(t->tuned, t->device->info.name);
     if (t->printer.format == BENCH_TABLE && t->args->groups)
       bench_print_head(&t->printer, &t->device->info, t->options.nvml);
@@ -382,8 +382,8 @@ static heddle_status bench_on_device(heddle_context *ctx, bench_tool *t) {
   return status;
 }
 
-/* A ratio of medians is then right within half a percent, and fewer rounds do. */
-static const double DYNAMIC_ENOUGH = 0.005;
+/* A ratio of medians is then right within half a percent, and fewer rounds suffice. */
+static const double MAX_RATIO_ERROR = 0.005;
 
 static void set_options(const bench_args *a, bench_tool *t) {
   t->args = a;
@@ -400,7 +400,7 @@ static void set_options(const bench_args *a, bench_tool *t) {
   t->options.alone = !a->no_alone;
   t->options.sustained_seconds = (double)a->sustained / 1e3;
   t->options.dynamic = a->dynamic;
-  t->options.enough = a->dynamic ? DYNAMIC_ENOUGH : 0;
+  t->options.enough = a->dynamic ? MAX_RATIO_ERROR : 0;
   t->tells_ready = t->options.triggers && t->printer.format == BENCH_TABLE;
   t->printer.dynamic = a->dynamic || a->beside || t->tells_ready;
   t->options.alone &= !a->sample && !a->dynamic && !t->options.triggers;
@@ -410,7 +410,7 @@ static void set_options(const bench_args *a, bench_tool *t) {
   t->options.seed = t->printer.seed = (uint64_t)a->seed;
 }
 
-/* What --cutlass says, else cutlass.csv beside the grid (owned); NULL: none. */
+/* The file of --cutlass, else cutlass.csv next to the grid (owned); NULL: none. */
 static char *find_cutlass(const bench_args *a) {
   const char *slash = a->grid ? strrchr(a->grid, '/') : NULL;
   hd_strbuf path = {0};

@@ -1,4 +1,4 @@
-/* heddle check: is a matrix or a file sound? */
+/* heddle check: validates a matrix or a file. */
 #include <stdio.h>
 
 #include "cli.h"
@@ -8,7 +8,7 @@
 #include "Support/diag.h"
 #include "Support/memory.h"
 
-/* Compressing is the test. */
+/* A matrix is 2:4 sparse if it can be compressed. */
 static heddle_status check_dense(sparse_job *job) {
   heddle_sparse_info info;
   uint8_t *image;
@@ -29,7 +29,7 @@ static heddle_status print_json(const sparse_job *job) {
   return HEDDLE_OK;
 }
 
-/* Reading a file of heddle's checks all of it. */
+/* Reading a heddle file validates all of it. */
 static heddle_status check(sparse_job *job, bool json) {
   char text[128];
   HD_TRY(sparse_read(job, ~0u, ""));

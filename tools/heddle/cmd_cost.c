@@ -1,4 +1,4 @@
-/* heddle cost: what Heddle itself costs, beside the goals. */
+/* heddle cost: time and memory that Heddle itself takes, with the goals. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ typedef struct cost_args {
   int64_t device, rounds;
 } cost_args;
 
-/* goal 0: none. */
+/* goal 0: no goal. */
 static void print_line(const char *what, double value, const char *unit, double goal) {
   printf("%-44s %10.3f %-3s", what, value, unit);
   if (goal > 0)
@@ -76,7 +76,7 @@ static heddle_status print_compile(heddle_context *ctx, const cost_args *a, cons
   return HEDDLE_OK;
 }
 
-/* What a build pays a kernel: the process starts, and reads the tuned choices, too. */
+/* Cost of a kernel in a build: includes process start and reading the tuned choices. */
 static heddle_status print_process(heddle_context *ctx, const cost_args *a) {
   hd_process_cost c;
   hd_scratch folder;

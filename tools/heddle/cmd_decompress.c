@@ -6,7 +6,7 @@
 #include "Support/arena.h"
 #include "Support/diag.h"
 
-/* Values and codes of a packed file in `scratch`, of a canonical one where they stand. */
+/* Points to values and codes: of a canonical file in place, of a packed file in `scratch`. */
 static heddle_status find_canonical(sparse_job *job, const heddle_sparse_info *canonical,
                                     uint8_t *scratch, const void **values, const void **codes) {
   uint8_t *base = job->kind == SPARSE_PACKED_FILE ? scratch : (uint8_t *)job->image;

@@ -72,7 +72,7 @@ static void print_word(const hd_descriptor *d, uint64_t word) {
   }
 }
 
-/* Bits outside every field, and values that the ISA does not define. */
+/* Refuses set bits outside all fields, and values that the ISA does not define. */
 static int check_word(const hd_descriptor *d, uint64_t word) {
   uint64_t known = 0;
   int code = 0;
@@ -89,7 +89,7 @@ static int check_word(const hd_descriptor *d, uint64_t word) {
   return code;
 }
 
-/* What is not named is 0, or the one value that the ISA defines. */
+/* Value of a field that is not given: 0, or the only value that the ISA defines. */
 static uint64_t unnamed(const hd_field *f) {
   bool alone = f->fixed != UINT64_MAX || (f->defined && !(f->defined & (f->defined - 1)));
   return alone ? hd_field_nearest(f, 0) >> f->shift << f->lo : 0;

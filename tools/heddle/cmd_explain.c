@@ -1,4 +1,4 @@
-/* heddle explain: how a problem will be computed, what it costs, and what was not possible. */
+/* heddle explain: how a problem is computed, what it costs, and what was not possible. */
 #include "Passes/front.h"
 #include "Support/diag.h"
 #include "Support/memory.h"
@@ -31,7 +31,7 @@ typedef struct explain_args {
   bool json;
 } explain_args;
 
-/* What could be gathered is told, also where the kernel cannot be made. */
+/* Prints what could be gathered, even if the kernel cannot be built. */
 static heddle_status tell(const hd_pass_context *pass, const explain_args *a, explained *e) {
   heddle_status status = explain_gather_kernel(pass, e);
   if (a->html)
@@ -42,7 +42,7 @@ static heddle_status tell(const hd_pass_context *pass, const explain_args *a, ex
   return status;
 }
 
-/* Dozens of kernels take ptxas many seconds: for their registers alone it must be asked for. */
+/* Assembling dozens of kernels takes many seconds, so their registers need --ptxas. */
 static void leave_out_ptxas(heddle_context *ctx, compile_input *in) {
   if (in->plan.n < 2 || in->ptxas || !in->ptxas_path)
     return;
@@ -53,8 +53,8 @@ static void leave_out_ptxas(heddle_context *ctx, compile_input *in) {
   in->ptxas_path = NULL;
 }
 
-/* Of what was chosen the kernel is made first: what does not fit into registers gives way, and what
- * was taken is told. */
+/* Compiles first, so that a schedule that spills is replaced by the next one, and the schedule that
+ * was used is printed. */
 static void make_chosen(heddle_context *ctx, explain_args *a, explained *e) {
   if (a->in.plan.n)
     e->failed = compile_input_compile(ctx, &a->in, &e->kernel);
@@ -65,7 +65,7 @@ static heddle_status explain_front(hd_pass_context *pass, explain_args *a, expla
   const hd_problem *p = &front->problem;
   e->problem = p;
   e->schedule = &front->schedule;
-  /* What is wrong with its words, choosing tells. */
+  /* hd_front_choose reports errors in these words. */
   (void)hd_schedule_parse(NULL, HD_NOWHERE, hd_op_str(p->kernel, HD_ATTR_SCHEDULE), &e->own);
   HD_TRY(hd_front_choose(pass, front));
   e->ceilings = a->in.tuned ? hd_tuned_ceilings(a->in.tuned) : hd_device_model_of(p->target);

@@ -1,5 +1,5 @@
-/* heddle gen: a problem to PTX, cubin, C launcher, header and manifest. Needs no GPU and no
- * driver. */
+/* heddle gen: compiles a problem to PTX, cubin, C launcher, header and manifest. Needs no GPU and
+ * no driver. */
 #include <stdio.h>
 #include <string.h>
 
@@ -62,8 +62,8 @@ static heddle_image code_of(const trial_kernel *kernel) {
   return code;
 }
 
-/* One target: PTX and cubin lie beside the launcher, and the manifest is the kernel's own. Several:
- * the launcher has them, and one manifest tells of all. */
+/* One target: writes PTX and cubin next to the launcher, and the kernel's own manifest. Several
+ * targets: the launcher contains their code, and one manifest describes all of them. */
 static heddle_status write_kernels(heddle_context *ctx, const gen_options *o,
                                    const trial_kernel *kernel, int32_t n) {
   hd_launcher_part part[HD_MAX_PARTS];
@@ -105,7 +105,7 @@ static heddle_status compile_for(heddle_context *ctx, gen_options *o, trial_kern
   return compile_input_compile(ctx, &o->input, kernel);
 }
 
-/* The i-th target of --targets, in `name`; false: there are no more. */
+/* Copies the next target of --targets to `name`; false: there are no more. */
 static bool next_target(const char **at, char name[16]) {
   size_t n = strcspn(*at, ",");
   if (!**at)
@@ -211,7 +211,7 @@ int cmd_gen(int argc, char **argv) {
   if (o.targets && strcmp(o.dir, "-") == 0)
     return cli_usage_error("gen.targets", "got --targets with -o -; legal: a folder");
   if (strcmp(o.dir, "-") == 0 && !o.input.ptxas)
-    o.input.ptxas = "none"; /* PTX alone is asked for */
+    o.input.ptxas = "none"; /* only PTX is written */
   heddle_context *ctx = heddle_context_create();
   heddle_status status = generate(ctx, &o);
   compile_input_free(&o.input);

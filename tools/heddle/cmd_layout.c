@@ -10,12 +10,12 @@
 #include "layout_picture.h"
 #include "layout_shared.h"
 
-enum { MAX_SELECTORS = 32 /* of any operand */ };
+enum { MAX_SELECTORS = 32 /* of any operand's fragment */ };
 
 typedef struct layout_options {
   const char *operand, *format;
   int64_t selector;
-  layout_form form; /* of operands in shared memory */
+  layout_form form; /* for operands in shared memory */
 } layout_options;
 
 static int compare_entries(const void *a, const void *b) {
@@ -69,8 +69,8 @@ static int find_row(const char *text, const hd_spec_row **row) {
   return cli_usage_error("spec.row", "'%s': %s", text, reason);
 }
 
-/* A wgmma text stands for two rows; asked for A by text, the one with A in registers has a
- * layout. */
+/* A wgmma instruction text stands for two rows. If A is requested by text, returns the row with A
+ * in registers, because only that row has a layout. */
 static const hd_spec_row *with_fragment(const char *text, const hd_spec_row *row,
                                         hd_operand_id id) {
   for (size_t i = 0; strchr(text, '.') && !row->fragment[id] && i < hd_spec_count(); i++) {
@@ -94,8 +94,8 @@ static int find_operand(const char *text, hd_operand_id *id) {
                          cli_nearest(text, names, HD_N_OPERANDS));
 }
 
-/* Names the selectors that the operand has: "0" where there is none to choose, "0..1", or
- * "0, 2, 4, 6" (byte-id + 4 * thread-id). */
+/* Lists the legal selectors of the operand: "0" if there is only one, "0..1", or "0, 2, 4, 6"
+ * (byte-id + 4 * thread-id). */
 static int refuse_selector(const hd_spec_row *row, hd_operand_id id, int64_t selector) {
   hd_fragment f;
   hd_strbuf list = {0};
@@ -161,7 +161,7 @@ static int print_layout(const char *text, const layout_options *o) {
   layout_picture p = {
       .row = row, .operand = hd_operand_name(id), .selector = (unsigned)o->selector};
   if (id == HD_OPERAND_C && row->operand[id].space == HD_SPACE_NONE)
-    id = HD_OPERAND_D; /* accumulators that are read in place */
+    id = HD_OPERAND_D; /* the accumulators are read in place */
   code = collect(row, id, o, &p);
   if (code == CLI_GO) {
     qsort(p.entry, p.n, sizeof *p.entry, compare_entries);

@@ -1,4 +1,4 @@
-/* heddle legal: one verdict a line of standard input. */
+/* heddle legal: prints one verdict for each line of standard input. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,12 +9,12 @@
 #include "ptx_version.h"
 #include "Support/file.h"
 
-/* The words of a line, cut in place. */
+/* The words of a line, split in place. */
 typedef struct request {
   const char *target, *version, *instruction, *selector;
 } request;
 
-/* False when it is not TARGET PTX_VERSION INSTRUCTION [sel=N]. */
+/* False if the line is not TARGET PTX_VERSION INSTRUCTION [sel=N]. */
 static bool split(char *line, request *r) {
   static const char blanks[] = " \t\r\n";
   char *save = NULL;
@@ -31,7 +31,7 @@ static bool answer_malformed(const char *what, const char *got, const char *expe
   return false;
 }
 
-/* False when the line could not be understood (it is answered all the same). */
+/* Prints the answer. False if the line is malformed (it also gets an answer). */
 static bool answer(const request *r) {
   hd_legal_query query = {.selector = -1};
   char reason[512] = "", expected[64];
@@ -62,30 +62,32 @@ static bool answer(const request *r) {
   return true;
 }
 
-enum { LONGEST = 4096 }; /* bytes of a line that may have a verdict */
+enum { MAX_LINE_BYTES = 4096 }; /* longer lines are refused */
 
-/* The next line, up to LONGEST bytes of it; how many it has, without its end. -1: there is none. */
-static ssize_t read_line(char line[LONGEST + 1]) {
+/* Reads the first MAX_LINE_BYTES bytes of a line. Returns the line's full length, or -1 at the
+ * end. */
+static ssize_t read_line(char line[MAX_LINE_BYTES + 1]) {
   ssize_t n = 0;
   int c;
   while ((c = getc(stdin)) != EOF && c != '\n' && n <= HD_MAX_TEXT_BYTES) {
-    if (n < LONGEST)
+    if (n < MAX_LINE_BYTES)
       line[n] = (char)c;
     n++;
   }
-  line[n < LONGEST ? n : LONGEST] = 0;
+  line[n < MAX_LINE_BYTES ? n : MAX_LINE_BYTES] = 0;
   return n == 0 && c == EOF ? -1 : n;
 }
 
-/* False when the line could not be understood. */
+/* False if the line is malformed. */
 static bool answer_line(char *line, size_t n_bytes) {
   static const char form[] = "TARGET PTX_VERSION INSTRUCTION [sel=N]";
   request r;
-  if (n_bytes > LONGEST) {
-    cli_print("illegal: spec.line: got %zu bytes; legal: up to %d, %s\n", n_bytes, LONGEST, form);
+  if (n_bytes > MAX_LINE_BYTES) {
+    cli_print("illegal: spec.line: got %zu bytes; legal: up to %d, %s\n", n_bytes, MAX_LINE_BYTES,
+              form);
     return false;
   }
-  /* A zero byte ends no line. */
+  /* A NUL byte does not end a line. */
   if (strspn(line, " \t\r\n") == n_bytes)
     return true;
   return strlen(line) == n_bytes && split(line, &r) ? answer(&r)
@@ -109,12 +111,12 @@ int cmd_legal(int argc, char **argv) {
   int n_args, code = cli_parse(&command, argc, argv, args, &n_args);
   if (code != CLI_GO)
     return code;
-  char line[LONGEST + 1];
+  char line[MAX_LINE_BYTES + 1];
   bool understood = true;
   for (ssize_t n; (n = read_line(line)) >= 0;) {
     understood &= answer_line(line, (size_t)n);
     if (n > HD_MAX_TEXT_BYTES)
-      return 2; /* a line without an end */
+      return 2; /* a line that does not end */
   }
   if (ferror(stdin)) {
     cli_usage_error("file.io", "cannot read standard input: %s", strerror(errno));

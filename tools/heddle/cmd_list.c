@@ -22,7 +22,7 @@ static const char *elem_name(heddle_elem elem) {
   return elem < HEDDLE_N_ELEMS && info ? info->name : "-";
 }
 
-/* Rows that the ISA defines nowhere only serve `heddle legal`. */
+/* Rows that no ISA version defines are only used by `heddle legal`. */
 static bool defined_somewhere(const hd_spec_row *row) {
   for (unsigned i = 0; i < row->n_avail; i++)
     if (!row->avail[i].undefined)
@@ -30,7 +30,7 @@ static bool defined_somewhere(const hd_spec_row *row) {
   return false;
 }
 
-/* The least PTX version anywhere, or on the target asked for. */
+/* The minimum PTX version, on the given target or on any target. */
 static unsigned least_ptx(const list_options *o, const hd_spec_row *row) {
   unsigned least = 0;
   if (o->target)

@@ -1,4 +1,4 @@
-/* heddle new: the text of a problem that options say. */
+/* heddle new: writes the text of a problem that is given by options. */
 #include "Passes/front.h"
 #include "Support/diag.h"
 #include "Support/file.h"
@@ -18,7 +18,7 @@ static const char examples[] =
     "heddle new --type bf16 -m 4096 -k 2048 -n ..65536 -g 64 --groups --gather ..8192\n"
     "heddle new --type f16 -m 1000 -k 512 -n 64 -c f16 --beta --target sm_80 -o residual.heddle\n";
 
-/* What a compile would refuse of the problem itself is refused here. */
+/* Refuses what a compile would refuse of the problem itself. */
 static heddle_status check_text(heddle_context *ctx, const char *text, size_t text_bytes) {
   hd_pass_context pass = {.ctx = ctx};
   hd_front front;

@@ -1,4 +1,4 @@
-/* heddle pack: dense 2:4 or canonical to packed. */
+/* heddle pack: packs a dense 2:4 or a canonical matrix. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +16,11 @@
 #include "Support/memory.h"
 
 typedef struct pack_args {
-  heddle_family family; /* NONE: the type's own */
+  heddle_family family; /* NONE: the default of the type */
   bool pair, prune, time;
-  int64_t n_matrices; /* of a batch; 0: none */
+  int64_t n_matrices; /* of a batch; 0: no batch */
   int64_t threads;
-  const char *device; /* NULL: the host; "sim", or a number */
+  const char *device; /* NULL: on the host; "sim", or a device number */
 } pack_args;
 
 static heddle_status prune_pack(sparse_job *job, heddle_family family, const pack_args *a,
@@ -46,7 +46,7 @@ static heddle_status pack_into(sparse_job *job, heddle_family family, const pack
                             job->image + job->info.codes_offset, payload);
 }
 
-/* Without --family: wgmma for the types that it takes. */
+/* The default family: wgmma for the types that it supports. */
 static heddle_family default_family(const sparse_job *job) {
   heddle_sparse_info info;
   heddle_status status = heddle_sparse_plan(NULL, HEDDLE_SPARSE_PACKED, job->elem,
@@ -54,7 +54,7 @@ static heddle_family default_family(const sparse_job *job) {
   return status == HEDDLE_UNSUPPORTED ? HEDDLE_FAMILY_MMA : HEDDLE_FAMILY_WGMMA;
 }
 
-/* Rows of gate and up, before they are packed. */
+/* Interleaves rows of gate and up before they are packed. */
 static heddle_status interleave(sparse_job *job) {
   const heddle_sparse_info *info = &job->info;
   if (job->kind == SPARSE_DENSE)
@@ -63,8 +63,8 @@ static heddle_status interleave(sparse_job *job) {
   return sparse_pair(job->ctx, job->m, info->codes_row_bytes, job->image + info->codes_offset);
 }
 
-/* The matrices of a batch, which stand below each other, each in whole slabs: packed, they lie one
- * behind the other (docs/format.md). */
+/* Pads each matrix of a batch, stored one below another, to whole slabs, so that the packed
+ * matrices are contiguous (docs/format.md). */
 static heddle_status separate(sparse_job *job, uint64_t n) {
   enum { SLAB = 64 };
   uint64_t rows = job->m / n, whole = (rows + SLAB - 1) / SLAB * SLAB;
@@ -94,7 +94,8 @@ static heddle_status separate(sparse_job *job, uint64_t n) {
   return HEDDLE_OK;
 }
 
-/* The best of many runs, for half a second at least: what others do on the machine only adds. */
+/* The minimum of many runs, over at least half a second: other load on the machine only adds
+ * time. */
 static heddle_status time_on_host(sparse_job *job, heddle_family family, const pack_args *a,
                                   size_t n_bytes, void *payload, double *seconds) {
   enum { MIN_RUNS = 5 };

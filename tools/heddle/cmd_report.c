@@ -1,4 +1,4 @@
-/* heddle report: tables, goals and pictures of what `heddle bench --format csv` printed. */
+/* heddle report: tables, goals and pictures from the output of `heddle bench --format csv`. */
 #include "cli.h"
 #include "commands.h"
 #include "report.h"

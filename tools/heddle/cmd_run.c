@@ -1,4 +1,4 @@
-/* heddle run: compile a problem, run it, compare with the double-precision reference. */
+/* heddle run: compiles a problem, runs it, and compares with the double-precision reference. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -18,7 +18,7 @@ typedef struct run_options {
   compile_input input;
   trial_request request;
   const char *sizes, *backend, *sim_mode, *user_file;
-  char *user; /* owned: its bytes */
+  char *user; /* owned: bytes of the file */
   int64_t seed, trials;
   bool exact, small, json;
 } run_options;
@@ -49,7 +49,7 @@ static const char examples[] =
 /* ---- a small instance ---- */
 
 enum {
-  SMALL_PRODUCTS_LOG2 = 26, /* what the simulator does in seconds */
+  SMALL_PRODUCTS_LOG2 = 26, /* simulated in a few seconds */
   SMALL_K = 512,
   SMALL_BATCH = 3,
   TAIL_OF_K = 64
@@ -63,7 +63,7 @@ static int64_t smaller(int64_t size, int64_t whole, int64_t unit) {
   return size > small ? small : size;
 }
 
-/* The first variant of the bucket that these sizes fall into. */
+/* The first variant of the bucket that contains these sizes. */
 static const hd_variant *bucket_of(const hd_manifest *manifest, const int64_t *size) {
   const hd_variant *v = manifest->variant, *last = v + manifest->n_variants - 1;
   for (bool fits = false; !fits && v < last; v += !fits) {
@@ -76,8 +76,8 @@ static const hd_variant *bucket_of(const hd_manifest *manifest, const int64_t *s
   return v;
 }
 
-/* Two tiles of rows, one of columns, eight stages: each with the tail that the problem has; of a
- * batch a few products. */
+/* Shrinks to two tiles of rows, one tile of columns and eight stages, each with the problem's
+ * remainder, and to a few products of a batch. */
 static void shrink(const hd_variant *v, int64_t *size) {
   size[HD_ARG_M] = smaller(size[HD_ARG_M], 2 * v->tile_m, v->tile_m);
   size[HD_ARG_N] = smaller(size[HD_ARG_N], v->tile_n, v->tile_n);
@@ -95,7 +95,8 @@ static int64_t size_of(const hd_manifest *manifest, const trial_request *request
   return request->size[kind] ? request->size[kind] : 512;
 }
 
-/* Groups share the columns, products of a batch have as many each. */
+/* Number of multiplications. Groups divide the columns; products of a batch have all columns
+ * each. */
 static double n_products(const hd_manifest *manifest, const trial_request *request) {
   double n = 0.5;
   for (int i = 0; i < N_SIZES - hd_manifest_is_grouped(manifest); i++)
@@ -121,7 +122,7 @@ static heddle_status rewrite_sizes(heddle_context *ctx, const compile_input *in,
   return HEDDLE_OK;
 }
 
-/* Compiles the small instance in place of the kernel, with the schedule of the whole one. */
+/* Replaces the kernel by a small instance, compiled with the schedule of the original. */
 static heddle_status compile_small(heddle_context *ctx, run_options *o, trial_kernel *kernel) {
   int64_t size[HD_N_ARG_KINDS] = {0}, whole[N_SIZES];
   for (int i = 0; i < N_SIZES; i++)
@@ -144,7 +145,7 @@ static heddle_status compile_small(heddle_context *ctx, run_options *o, trial_ke
     o->request.size[size_kinds[i]] = size[size_kinds[i]];
   if (whole[3] > 1 && !o->json)
     printf("instance: G=%" PRId64 " replaces G=%" PRId64 "\n", size[HD_ARG_G], whole[3]);
-  if (!o->json) /* which has the sizes that ran */
+  if (!o->json) /* the JSON contains the sizes */
     printf("instance: M=%" PRId64 " N=%" PRId64 " K=%" PRId64 " replaces M=%" PRId64 " N=%" PRId64
            " K=%" PRId64 " in the simulator\n",
            size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K], whole[0], whole[1], whole[2]);
@@ -182,7 +183,7 @@ static heddle_status choose_backend(heddle_context *ctx, const char *backend, co
 
 /* ---- the run ---- */
 
-/* A run that failed otherwise (a finding, memory) has no small error to show. */
+/* Infinity if the run failed for another reason than its error (a finding, a guard). */
 static double shown_error(const trial_result *r) {
   bool small = r->comparison.error <= r->bound;
   return !r->ok && small ? INFINITY : r->comparison.error;
@@ -193,7 +194,7 @@ static const char *schedule_of(const run_options *o, const trial_kernel *kernel)
                           : bucket_of(&kernel->manifest, o->request.size)->schedule;
 }
 
-/* Infinity and NaN are none of JSON's numbers. */
+/* JSON has no infinity and no NaN. */
 static json_t *number_or_null(double x) {
   return isfinite(x) ? json_real(x) : json_null();
 }
@@ -257,10 +258,10 @@ static bool has_files(const trial_request *r) {
          r->scale_b_file || r->block_scale_file[0] || r->block_scale_file[1];
 }
 
-/* The user's epilogue on the host, for the reference. */
+/* The user's epilogue, evaluated on the host for the reference. */
 typedef struct user_epilogue {
   hd_user_function *function; /* owned */
-  hd_user_memory memory;      /* --user's file */
+  hd_user_memory memory;      /* the file of --user */
 } user_epilogue;
 
 static double call_user(void *user, double acc, double up, int64_t row, int64_t col) {
@@ -290,7 +291,7 @@ static heddle_status run_trial(heddle_context *ctx, run_options *o, trial_kernel
   o->request.user_data = &u;
   heddle_status status = hd_user_check_evaluated(ctx, u.function);
   if (status == HEDDLE_OK)
-    (void)call_user(&u, 1, 0, 0, 0); /* a missing file is told before a launch reads there */
+    (void)call_user(&u, 1, 0, 0, 0); /* reports a missing file before the launch reads its memory */
   if (status == HEDDLE_OK && !u.memory.is_outside)
     status = trial_run(ctx, kernel, &o->request, device, result);
   if (status == HEDDLE_OK && u.memory.is_outside)
@@ -299,10 +300,10 @@ static heddle_status run_trial(heddle_context *ctx, run_options *o, trial_kernel
   return status;
 }
 
-/* What takes long says so before it begins. */
+/* Announces the expected time of a long simulation. */
 static void announce(heddle_context *ctx, const hd_manifest *manifest,
                      const trial_request *request) {
-  enum { PRODUCTS_A_SECOND = 100000000 }; /* of one core, within a factor of two */
+  enum { PRODUCTS_A_SECOND = 100000000 }; /* on one core, within a factor of two */
   double seconds = n_products(manifest, request) / PRODUCTS_A_SECOND;
   if (seconds < 10)
     return;
@@ -339,7 +340,7 @@ static heddle_status compile_problem(heddle_context *ctx, run_options *o, trial_
   return compile_input_compile(ctx, &o->input, kernel);
 }
 
-/* NAME.json of `heddle gen`: what was verified is what ships. */
+/* NAME.json of `heddle gen`: runs the same code that ships. */
 static bool is_artefact(const compile_input *in) {
   return in->text[strspn(in->text, " \t\r\n")] == '{';
 }
@@ -371,8 +372,8 @@ static heddle_status read_user(heddle_context *ctx, run_options *o, const hd_man
   if (!manifest->user_function)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.user",
                     "got --user, but the kernel has no user epilogue; legal: without --user");
-  enum { MOST_USER_BYTES = 1 << 30 };
-  HD_TRY(hd_file_read_most(ctx, o->user_file, MOST_USER_BYTES, &o->user, &o->request.n_user_bytes));
+  enum { MAX_USER_BYTES = 1 << 30 };
+  HD_TRY(hd_file_read_most(ctx, o->user_file, MAX_USER_BYTES, &o->user, &o->request.n_user_bytes));
   o->request.user_bytes = o->user;
   return HEDDLE_OK;
 }
@@ -401,8 +402,8 @@ static heddle_status run_problem(heddle_context *ctx, run_options *o) {
   return status;
 }
 
-/* Without a text an operand's option says what the problem has, as in `heddle gen`; its values are
- * made. */
+/* Without a text, the operand options describe the problem, as in `heddle gen`; values are
+ * generated. */
 static void take_operands(run_options *o) {
   problem_flags *f = &o->input.flags;
   f->c_type = o->request.c_file;

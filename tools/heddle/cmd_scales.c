@@ -1,4 +1,4 @@
-/* heddle scales: block scales, row by row, to the order that kernels read. */
+/* heddle scales: converts row-major block scales to the order that kernels read. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ typedef struct scales_job {
   const char *family;
   heddle_block_scale_shape shape;
   int64_t block, k; /* as given; k 0: whole blocks */
-  uint64_t blocks;  /* of a row */
+  uint64_t blocks;  /* blocks per row */
   void *scales; /* owned: rows x blocks of `elem` */
   heddle_elem elem;
   bool pair;
@@ -33,7 +33,7 @@ static heddle_status check_k(scales_job *job) {
   return HEDDLE_OK;
 }
 
-/* wgmma: f32, of which kernels promote the sums of a k-block. */
+/* wgmma has f32 scales, with which kernels promote the sums of a k-block. */
 static heddle_status find_order(scales_job *job) {
   enum { USUAL_BLOCK = 64, PROMOTED_BLOCK = 128, F32_BYTES = 4 };
   bool tensor = strcmp(job->family, "tcgen05") == 0, f32 = strcmp(job->family, "wgmma") == 0;

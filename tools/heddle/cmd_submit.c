@@ -1,4 +1,4 @@
-/* heddle submit: asks a tuning service for choices: of a model, of a grid, of problems. */
+/* heddle submit: requests choices from a tuning service for a model, a grid or problems. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* heddle sync: the choices of a tuning service as a file. */
+/* heddle sync: copies the choices of a tuning service to a file. */
 #include <stdio.h>
 
 #include "Support/diag.h"

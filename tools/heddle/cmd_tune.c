@@ -1,4 +1,5 @@
-/* heddle tune: the fastest schedule of a problem, or of a grid of them, by measuring. */
+/* heddle tune: finds the fastest schedule of a problem, or of each problem of a grid, by
+ * measuring. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,13 +51,13 @@ static const char examples[] =
     "heddle tune export --db mine.db --choices -o tuned.json\n";
 
 typedef struct tune_args {
-  const char *path; /* of the problem; NULL: flags or grid */
+  const char *path; /* of the problem; NULL: from flags or grid */
   problem_flags flags;
   const char *grid, *db, *target, *sizes, *ptxas, *cache, *worker, *only, *ceilings, *ready;
   hd_bench_promise promise;
   int64_t budget, deadline, top, finalists, jobs, device, seed;
   bool resume, exhaustive, compare, no_sustained, csv, json;
-  sigset_t held; /* a signal that came ends the tuner in good order */
+  sigset_t held; /* signals are held: the tuner ends cleanly when one arrives */
 } tune_args;
 
 typedef struct product_list {
@@ -66,7 +67,7 @@ typedef struct product_list {
 
 /* ---- what to tune ---- */
 
-/* One that is promised already is one product in any case. */
+/* Adds a product without weights_ready, with it, or both. One that already has it is added once. */
 static void add_promised(hd_bench_promise promise, hd_product p, product_list *out) {
   if (promise != HD_BENCH_READY || p.weights_ready)
     HD_PUSH(out->list, out->n, out->cap, p);
@@ -76,7 +77,7 @@ static void add_promised(hd_bench_promise promise, hd_product p, product_list *o
   HD_PUSH(out->list, out->n, out->cap, p);
 }
 
-/* A line's product, or why no kernel supports it: before the first is measured. */
+/* The product of a line, or an error if no kernel supports it, before anything is measured. */
 static heddle_status read_line(heddle_context *ctx, hd_loc loc, const tune_args *a,
                                const char *line, hd_product *p) {
   hd_front front = {0};
@@ -105,7 +106,7 @@ static heddle_status read_grid(heddle_context *ctx, const tune_args *a, product_
   return status;
 }
 
-/* What is measured has no gaps between its rows. */
+/* Tuning measures matrices without gaps between rows. */
 static heddle_status refuse_pitches(heddle_context *ctx, const int64_t size[HD_N_ARG_KINDS]) {
   static const hd_arg_kind pitches[] = {HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD};
   for (size_t i = 0; i < HD_COUNT(pitches); i++)
@@ -143,7 +144,7 @@ typedef struct teller {
   int n_wrong;
 } teller;
 
-/* The columns of bench's CSV that a quick look has; then what the model said. */
+/* The columns of bench's CSV that a single round fills, then the predicted time. */
 static void print_csv_head(void) {
   printf("type,m,k,n,us,us_min,us_max,tflops,watts,sm_mhz,error,verdict,contender,d_type,rounds,"
          "promise,predicted_us\n");
@@ -171,7 +172,7 @@ static void print_json(const hd_choice *c) {
   json_decref(object);
 }
 
-/* "  9.75 us, sustained 10.20 us  " */
+/* Prints " 9.75 us, sustained 10.20 us ". */
 static void print_times(double seconds, double sustained) {
   printf("  %.2f us", seconds * 1e6);
   if (sustained > 0)
@@ -311,7 +312,8 @@ static int check_args(tune_args *a) {
 }
 
 static int tune_main(int argc, char **argv) {
-  /* A processor for us and one for the measuring process, whose launches must not wait. */
+  /* Reserves a processor for this process and one for the measuring process, whose launches must
+   * not be delayed. */
   tune_args a = {
       .db = TUNE_DB_DEFAULT, .ready = "no", .seed = 1, .jobs = sysconf(_SC_NPROCESSORS_ONLN) - 2};
   a.jobs = a.jobs < 1 ? 1 : a.jobs > HD_TUNE_MOST_JOBS ? HD_TUNE_MOST_JOBS : a.jobs;
@@ -374,7 +376,8 @@ static const struct verb {
              {"calibrate", tune_calibrate}, {"merge", tune_merge},       {"export", tune_export},
              {"scripted", tune_scripted},   {"lease", tune_lease}};
 
-/* A word that is neither a file nor an option, but nearly a verb: CLI_GO, or the exit code. */
+/* Refuses a misspelt verb: a word that is neither a file nor an option. CLI_GO, or the exit
+ * code. */
 static int check_verb(const char *word) {
   const char *names[HD_COUNT(verbs)];
   for (size_t i = 0; i < HD_COUNT(verbs); i++)

@@ -1,4 +1,4 @@
-/* heddle/commands.h: the subcommands: one line each, name and what `heddle --help` says of it.
+/* heddle/commands.h: one line for each subcommand: its name and its line in `heddle --help`.
  * cmd_NAME gets argv[0] = its own name and returns the exit code of the process. */
 #ifndef HD_COMMANDS_H
 #define HD_COMMANDS_H

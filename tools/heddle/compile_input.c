@@ -70,7 +70,7 @@ void compile_input_forget(compile_input *in) {
   in->plan.n = 0;
 }
 
-/* A FILE, or options that say the problem. */
+/* Reads FILE, or makes a text from options that describe the problem. */
 static heddle_status read_text(heddle_context *ctx, compile_input *in) {
   bool given = problem_flags_given(&in->flags);
   if (in->path && given)
@@ -132,7 +132,7 @@ heddle_status compile_input_compile(heddle_context *ctx, compile_input *in, tria
   memcpy(chosen.hint_mnk, in->hint_mnk, sizeof chosen.hint_mnk);
   HD_TRY(hd_compile_front(ctx, &in->front, &chosen, &options, &kernel->compiled));
   if (chosen.fell_back[0] && chosen.plan.n == 1)
-    in->entry = NULL; /* what was measured is another one */
+    in->entry = NULL; /* a schedule other than the measured one was compiled */
   in->plan = chosen.plan;
   return trial_kernel_open(ctx, kernel);
 }
@@ -144,7 +144,7 @@ heddle_status compile_input_text(heddle_context *ctx, const compile_input *in, c
   return trial_kernel_compile(ctx, in->path, text, strlen(text), &options, kernel);
 }
 
-/* ---- the product, and what was tuned for it ---- */
+/* ---- the product, and its tuned choices ---- */
 
 heddle_status compile_input_sizes(heddle_context *ctx, compile_input *in, const char *text,
                                   int64_t size[HD_N_ARG_KINDS]) {
@@ -183,7 +183,7 @@ heddle_status compile_input_product(heddle_context *ctx, compile_input *in,
 
 /* ---- choosing ---- */
 
-/* "N=16,64,512" or "N=..16,17..64": the upper borders. */
+/* Parses "N=16,64,512" or "N=..16,17..64" to upper limits. */
 static heddle_status read_borders(heddle_context *ctx, const char *text, char dim,
                                   int64_t border[HD_MOST_BUCKETS], int32_t *n) {
   const char *at = text;
@@ -193,7 +193,7 @@ static heddle_status read_borders(heddle_context *ctx, const char *text, char di
     const char *dots = strstr(at, "..");
     if (dots && dots < at + strcspn(at, ","))
       at = dots + 2;
-    if (!*at || *at == ',') /* "513..": to all larger sizes */
+    if (!*at || *at == ',') /* "513..": all larger sizes */
       break;
     ok = *n + 1 < HD_MOST_BUCKETS;
     int64_t to = strtoll(at, &end, 10);
@@ -210,7 +210,7 @@ static heddle_status read_borders(heddle_context *ctx, const char *text, char di
                   text, HD_MOST_BUCKETS - 1, dim - 0x20);
 }
 
-/* "1:0.5,512:0.3", a weight of 1 where none is said. */
+/* Parses "1:0.5,512:0.3"; the default weight is 1. */
 static heddle_status read_typical(heddle_context *ctx, const char *text,
                                   hd_typical_size list[HD_MOST_TYPICAL], int32_t *n) {
   bool ok = *text != '\0';
@@ -250,7 +250,7 @@ static heddle_status choose_buckets(heddle_context *ctx, compile_input *in, cons
   HD_TRY(hd_bucket_choose(ctx, &in->front, &options, &in->plan));
   if (!asked)
     return HEDDLE_OK;
-  /* What was measured for the asked size, where its bucket has that very schedule. */
+  /* Sets in->entry if the bucket of the given size has the schedule that was measured for it. */
   HD_TRY(hd_choose_for_sizes(ctx, &in->front, in->tuned, hint, NULL, &in->entry, &s));
   if (!hd_schedule_equals(&s, &hd_bucket_plan_find(&in->plan, asked)->words.value))
     in->entry = NULL;
@@ -264,7 +264,7 @@ static heddle_status choose_one(heddle_context *ctx, compile_input *in, const in
   return HEDDLE_OK;
 }
 
-/* What the chip has only under the name with the letter. */
+/* Notes features of the chip that need the target name with the letter 'a'. */
 static void note_feature(heddle_context *ctx, const hd_problem *p) {
   static const struct {
     const char *plain, *has;
@@ -280,7 +280,7 @@ static void note_feature(heddle_context *ctx, const hd_problem *p) {
               features[i].has, features[i].plain);
 }
 
-/* The service learns what its clients look up, and what they miss. */
+/* Reports the lookup to the service, and whether an exact choice was missing. */
 static void report_use(const compile_input *in, const int64_t hint[3]) {
   const hd_problem *p = &in->front.problem;
   if (!in->service.server || !in->tuned || (p->block && !hd_scales_promoted(p)))

@@ -1,5 +1,5 @@
-/* heddle/compile_input.h: what gen, run and explain share: the problem's file, options that go with
- * it, and the kernel they make. */
+/* heddle/compile_input.h: shared by gen, run and explain: the problem's file and options, and
+ * compiling the kernel. */
 #ifndef HD_COMPILE_INPUT_H
 #define HD_COMPILE_INPUT_H
 
@@ -11,28 +11,28 @@
 #include "trial/trial.h"
 
 typedef struct compile_input {
-  const char *path;    /* of its text; "-" = standard input; NULL: the problem is in flags */
-  problem_flags flags; /* options: the problem, where there is no text */
+  const char *path;    /* of the text; "-": standard input; NULL: the problem is in flags */
+  problem_flags flags; /* options: the problem, if there is no text */
   const char *target, *schedule, *epilogue, *ptxas, *cache; /* options; NULL: not given */
-  const char *name, *prefix; /* options: of the kernel */
+  const char *name, *prefix; /* options: for the kernel */
   char *text;         /* owned */
   size_t text_bytes;
-  char *epilogue_text; /* owned; NULL: none */
+  char *epilogue_text; /* owned; NULL: no epilogue */
   size_t epilogue_bytes;
-  char *epilogue_worker; /* owned; NULL: heddle-epilogue is not to be found */
-  char *ptxas_path; /* owned; NULL: none found, or --ptxas none */
-  const char *db;   /* options: of tuned choices; NULL: the shipped ones */
-  service_args service; /* options: or of a service */
+  char *epilogue_worker; /* owned; NULL: heddle-epilogue was not found */
+  char *ptxas_path; /* owned; NULL: not found, or --ptxas none */
+  const char *db;   /* option: tuned choices; NULL: the shipped ones */
+  service_args service; /* options: a service instead */
   bool no_tuned;
-  hd_tuned *tuned;  /* owned; NULL: not looked up */
-  const hd_tuned_entry *entry; /* what `schedule` was taken from; NULL: nothing */
-  const char *buckets; /* option; NULL: chosen */
-  const char *typical; /* option: sizes and their weights; NULL: not said */
-  hd_module *module; /* owned: the text, parsed, with the kernel's name as options say; NULL: not
-                        yet, or it became the front */
-  hd_front front;    /* owned: read from it; of module NULL: not yet, or compiled */
-  int64_t hint_mnk[3]; /* of sizes known at launch, the ones it was chosen for */
-  hd_bucket_plan plan; /* what was chosen; of n 0: nothing; of dim "": one schedule for all sizes */
+  hd_tuned *tuned;  /* owned; NULL: not opened */
+  const hd_tuned_entry *entry; /* the choice that `schedule` is from; NULL: none */
+  const char *buckets; /* option; NULL: automatic */
+  const char *typical; /* option: sizes and their weights; NULL: not given */
+  hd_module *module; /* owned: the parsed text, with the kernel's name from the options; NULL: not
+                        parsed yet, or consumed by the front */
+  hd_front front;    /* owned: made from module; module NULL: not made yet, or compiled */
+  int64_t hint_mnk[3]; /* sizes known at launch for which the schedule was chosen */
+  hd_bucket_plan plan; /* the chosen schedules; n 0: none; dim "": one for all sizes */
 } compile_input;
 
 /* Rows of a command's option table for the input in variable `in`. */
@@ -57,48 +57,48 @@ typedef struct compile_input {
     "no-tuned", CLI_FLAG, &(in).no_tuned, NULL, "use the model's default; ignore tuned choices"    \
   }
 
-/* Of a command whose output has the kernel's name. */
+/* For a command whose output files have the kernel's name. */
 #define COMPILE_INPUT_NAMES(in)                                                                    \
   {"name", CLI_TEXT, &(in).name, "NAME", "the name of the kernel (default: from FILE)"}, {         \
     "prefix", CLI_TEXT, &(in).prefix, "P", "prefix for the name of the kernel"                     \
   }
 
-/* Reads the files and finds ptxas. HEDDLE_ENVIRONMENT when --ptxas names nothing that runs. */
+/* Reads the files and finds ptxas. HEDDLE_ENVIRONMENT if --ptxas names no executable program. */
 heddle_status compile_input_read(heddle_context *ctx, compile_input *in);
 void compile_input_free(compile_input *in);
 
-/* The text to in->module; the module to in->front. Once: an existing module is kept. */
+/* Parse: the text to in->module. Front: the module to in->front. Existing results are kept. */
 heddle_status compile_input_parse(heddle_context *ctx, compile_input *in);
 heddle_status compile_input_front(heddle_context *ctx, compile_input *in);
 
-/* Where the input names no schedule: chooses it, by the tuned choices (unless they are refused) and
- * the model, into in->plan: one for each bucket of a size that is known at launch; one alone
- * with --buckets none, and where `one_size` and that size is given. size is by HD_ARG_M and its
- * like; 0: as the problem says. */
+/* If the input has no schedule, chooses it by tuned choices (unless --no-tuned) and the model, into
+ * in->plan: one per bucket of a size that is known at launch; a single one with --buckets none, or
+ * if `one_size` is set and that size is given. size is indexed by HD_ARG_M etc.; 0: the
+ * problem's. */
 heddle_status compile_input_choose(heddle_context *ctx, compile_input *in,
                                    const int64_t size[HD_N_ARG_KINDS], bool one_size);
 
-/* Forgets what was read and chosen, for another target. */
+/* Discards what was read and chosen, to compile for another target. */
 void compile_input_forget(compile_input *in);
 
-/* Compiles the input with what it says or what was chosen for it; in->front is consumed. Where a
- * choice does not fit into registers, in->plan becomes what was taken. */
+/* Compiles the input with its own or the chosen schedule; in->front is consumed. If a chosen
+ * schedule spills, in->plan becomes the schedules that were used. */
 heddle_status compile_input_compile(heddle_context *ctx, compile_input *in, trial_kernel *kernel);
-/* Compiles another text, with this schedule, by the input's options. */
+/* Compiles another text with this schedule and the input's options. */
 heddle_status compile_input_text(heddle_context *ctx, const compile_input *in, const char *text,
                                  const char *schedule, trial_kernel *kernel);
 
-/* --size's text (NULL: none) into size, all 0 before; refuses what the input's problem does not
- * take. */
+/* Parses --size (NULL: none) into size, which must be all 0; refuses sizes that the problem does
+ * not have. */
 heddle_status compile_input_sizes(heddle_context *ctx, compile_input *in, const char *text,
                                   int64_t size[HD_N_ARG_KINDS]);
 
-/* The product that the input's problem is of; hint_mnk as hd_product_of has it. */
+/* The product of the input's problem; hint_mnk as in hd_product_of. */
 heddle_status compile_input_product(heddle_context *ctx, compile_input *in,
                                     const int64_t hint_mnk[3], hd_product *product);
 
-/* Of the buckets that were chosen, keeps the one that a launch of in->hint_mnk takes: all of them
- * where that size is not given, or --buckets is. */
+/* Keeps only the chosen bucket that a launch of in->hint_mnk uses; keeps all if that size or
+ * --buckets is not given. */
 void compile_input_keep_one(compile_input *in);
 
 /* Bytes of packed A for the manifest's type and family. */

@@ -8,10 +8,10 @@
 #include "Support/lines.h"
 #include "Support/memory.h"
 
-enum { MOST_FIELDS = 24 };
+enum { MAX_FIELDS = 24 };
 
 typedef struct fields {
-  char *at[MOST_FIELDS]; /* borrowed from the file's text */
+  char *at[MAX_FIELDS]; /* borrowed from the file's text */
   int n;
 } fields;
 
@@ -20,12 +20,12 @@ struct csv_row {
   fields names, values;
 };
 
-/* Cuts a line into fields, in place; inside quotes a quote is two. False when a quote is not
- * closed. */
+/* Splits a line into fields, in place; a doubled quote inside quotes is one. False if a quote is
+ * not closed. */
 static bool cut(char *text, fields *f) {
   bool quoted = false;
   f->n = 0;
-  while (text && f->n < MOST_FIELDS) {
+  while (text && f->n < MAX_FIELDS) {
     char *to = text, *from = text;
     quoted = *from == '"';
     f->at[f->n++] = to;
@@ -56,13 +56,13 @@ heddle_status csv_each_of(heddle_context *ctx, const char *name, char *text, csv
     if (!cut(line, &row.values))
       status = hd_error(ctx, HEDDLE_INVALID, row.loc, "csv.quote",
                         "a quote is not closed on its line");
-    /* The first line; and where files were joined, one that begins as it does. */
+    /* The header, and repeated headers where files were joined. */
     else if (row.names.n == 0 || strcmp(row.values.at[0], row.names.at[0]) == 0)
       row.names = row.values;
     else
       status = each(ctx, &row, user);
   }
-  if (status == HEDDLE_OK && row.names.n < 2) /* one word is any line of any text */
+  if (status == HEDDLE_OK && row.names.n < 2) /* a single word could be any text */
     status = hd_error(ctx, HEDDLE_INVALID, lines.loc, "csv.head",
                       "the line with the names of the columns is missing; legal: a CSV of heddle "
                       "bench or tune");

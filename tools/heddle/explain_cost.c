@@ -1,4 +1,4 @@
-/* The times of explain: measured, predicted with the bottleneck, and of a dense library. */
+/* The times that explain shows: measured, predicted with the bottleneck, and of a dense library. */
 #include <string.h>
 
 #include "Schedule/cost.h"
@@ -43,8 +43,8 @@ int32_t explain_n_terms(const explained *e) {
   return n;
 }
 
-/* The dense time is an estimate: what it is off by at most (test/cli/explain_dense.test) decides
- * nothing. */
+/* The dense time is an estimate: differences below its maximum error (test/cli/explain_dense.test)
+ * are inconclusive. */
 static void add_dense(explained *e) {
   const double doubt = 1.2, dense = e->dense_seconds, sparse = e->sparse_seconds;
   hd_strbuf *t = explain_add(e, EXPLAIN_TIME, "dense");
@@ -59,7 +59,7 @@ static void add_dense(explained *e) {
     hd_strbuf_printf(t, "sparse is %.2fx as fast", dense / sparse);
 }
 
-/* Of groups: what a routing is worth. */
+/* For groups: the times for an even and for a Zipf routing. */
 static void add_dealt(explained *e) {
   if (e->cost.dealt[0].seconds > 0)
     hd_strbuf_printf(explain_add(e, EXPLAIN_TIME, "routings"),
@@ -76,7 +76,7 @@ static void add_copied(explained *e) {
                      "a separate kernel copies B first: %.2f us", seconds * 1e6);
 }
 
-/* Of a B whose pitch no tensor map takes: the default with rows a little longer. */
+/* If TMA cannot take B's pitch: the time of the default with slightly longer rows. */
 static void add_padded(explained *e) {
   enum { MAP_ALIGN = 16 };
   const hd_problem *p = e->problem;
@@ -93,7 +93,7 @@ static void add_padded(explained *e) {
                    (long long)padded.b.ld, MAP_ALIGN);
 }
 
-/* Into the list, which is sorted and holds one schedule a tile. */
+/* Inserts a schedule into the sorted list, which has at most one schedule per tile. */
 static void add_tile(explained *e, const explain_tile *x) {
   int32_t at = 0;
   while (at < e->n_tiles && (e->tile[at].schedule.tile_m != x->schedule.tile_m ||
@@ -119,7 +119,8 @@ static void rank_tiles(explained *e) {
   hd_free(list);
 }
 
-/* What promises a tenth less: the model is no better than that. */
+/* Adds the best schedule if it is predicted at least 10 % faster: the model is not more
+ * accurate. */
 static void add_promising(explained *e) {
   char text[HD_SCHEDULE_TEXT];
   if (!e->n_tiles || e->tile[0].cost.seconds >= e->cost.seconds * 0.9)
@@ -158,6 +159,6 @@ void explain_cost(explained *e) {
   e->sparse_seconds = exact ? entry->seconds : e->cost.seconds;
   add_dense(e);
   rank_tiles(e);
-  if (!entry) /* what was measured knows better */
+  if (!entry) /* a measured choice is more reliable than the model */
     add_promising(e);
 }

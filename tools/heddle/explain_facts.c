@@ -1,4 +1,4 @@
-/* What explain says of the problem, the schedule and the kernel, sentence by sentence. */
+/* Sentences that explain prints about the problem, the schedule and the kernel. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ hd_strbuf *explain_add(explained *e, explain_part part, const char *label) {
   return &e->fact[e->n_facts - 1].text;
 }
 
-/* Who adds up the parts of a tile. */
+/* Names the CTA that adds up the partial sums of a tile. */
 static const char *summing(const hd_problem *p, const hd_schedule *s) {
   if (hd_schedule_along_k(s) == 1)
     return "last CTA to arrive";
@@ -190,7 +190,7 @@ static void add_launch(explained *e, const hd_variant *v) {
 static void add_variant(hd_strbuf *t, const hd_variant *v) {
   hd_strbuf_printf(t, "%s: %s%s, %d threads, ", v->entry, v->runs_behind ? "" : "B by ", v->path,
                    v->n_threads);
-  if (v->n_registers) /* ptxas tells */
+  if (v->n_registers) /* known from ptxas */
     hd_strbuf_printf(t, "%d registers, ", v->n_registers);
   hd_strbuf_printf(t, "%d bytes of shared memory\n"
                       "used when", v->shared_bytes);

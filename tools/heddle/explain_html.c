@@ -1,4 +1,4 @@
-/* What explain gathered, as a page of its own: no script, no other file. */
+/* explain's output as a self-contained HTML page, without scripts. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void cell_value(hd_strbuf *out, const void *rows, int row, int col) {
   hd_strbuf_printf(out, "<code>%s</code>", text);
 }
 
-/* The reference's `code`. */
+/* Converts `code` in the reference text. */
 static void cell_says(hd_strbuf *out, const void *rows, int row, int col) {
   bool code = false;
   (void)rows, (void)col;
@@ -74,7 +74,7 @@ static void add_schedule(hd_strbuf *out, const explained *e) {
 /* ---- time ---- */
 
 typedef struct bar {
-  const char *name, *class; /* of the style sheet */
+  const char *name, *class; /* class of the style sheet */
   double seconds;
   bool binds;
 } bar;
@@ -148,7 +148,7 @@ typedef struct map {
   int64_t limit;
 } map;
 
-/* It lies over an earlier buffer, which is read no more by then. */
+/* Whether the buffer reuses the memory of an earlier one, which is no longer read by then. */
 static bool is_over(const hd_shared_layout *l, int32_t i) {
   for (int32_t k = 0; k < i; k++)
     if (l->item[i].offset < l->item[k].offset + l->item[k].slot_bytes * l->item[k].stages)
@@ -185,7 +185,7 @@ static void cell_item_bar(hd_strbuf *out, const void *rows, int row, int col) {
   hd_html_bar(out, (double)(x->stages * x->slot_bytes) / (double)m->limit, "");
 }
 
-/* Slots side by side; what lies over others is in the table alone. */
+/* Slots side by side; buffers that overlap others appear only in the table. */
 static int32_t spans_of(const map *m, int64_t taken, hd_arena *arena, hd_span **spans) {
   const hd_shared_layout *l = &m->e->shared;
   const double limit = (double)m->limit;
@@ -215,7 +215,7 @@ static int32_t spans_of(const map *m, int64_t taken, hd_arena *arena, hd_span **
 }
 
 static void add_map(hd_strbuf *out, explained *e) {
-  enum { KIB = 1024, STEP = 32, MOST_TICKS = 9 };
+  enum { KIB = 1024, STEP = 32, MAX_TICKS = 9 };
   static const hd_html_column columns[] = {{"buffer", 0, cell_item, false},
                                            {"slots", ITEM_SLOTS, cell_item_number, true},
                                            {"bytes each", ITEM_EACH, cell_item_number, true},
@@ -225,9 +225,9 @@ static void add_map(hd_strbuf *out, explained *e) {
   const map m = {e, hd_schedule_shared_limit(e->problem, e->schedule)};
   int64_t taken = e->kernel.manifest.variant[e->variant].shared_bytes;
   hd_span *spans;
-  hd_tick ticks[MOST_TICKS];
+  hd_tick ticks[MAX_TICKS];
   int32_t n_ticks = 0, n = spans_of(&m, taken < m.limit ? taken : m.limit, &e->arena, &spans);
-  for (int64_t at = 0; at * KIB <= m.limit && n_ticks < MOST_TICKS; at += STEP)
+  for (int64_t at = 0; at * KIB <= m.limit && n_ticks < MAX_TICKS; at += STEP)
     ticks[n_ticks++] = (hd_tick){(double)(at * KIB) / (double)m.limit,
                                  hd_arena_printf(&e->arena, "%" PRId64 " KiB", at)};
   hd_strbuf_add(out, "<h2>Shared memory</h2>\n");
@@ -264,7 +264,7 @@ static void cell_need_bar(hd_strbuf *out, const void *rows, int row, int col) {
 }
 
 static void add_occupancy(hd_strbuf *out, const explained *e) {
-  enum { SYSTEM_BYTES = 1024 /* of each CTA */ };
+  enum { SYSTEM_BYTES = 1024 /* reserved for each CTA */ };
   static const hd_html_column columns[] = {{"", 0, cell_need, false},
                                            {"a CTA takes", NEED_CTA, cell_need_number, true},
                                            {"an SM has", NEED_SM, cell_need_number, true},
@@ -330,13 +330,13 @@ static void cell_why(hd_strbuf *out, const void *rows, int row, int col) {
   hd_html_text(out, bucket_of(rows, row)->bucket->why);
 }
 
-/* Where a size lies on the strip, whose octaves are as wide each. */
+/* Position of a size on the strip, on a logarithmic scale. */
 static double along(int64_t size, double last) {
   return log2((double)size) / log2(last);
 }
 
 static void add_buckets(hd_strbuf *out, explained *e) {
-  enum { MOST_TICKS = 32 };
+  enum { MAX_TICKS = 32 };
   static const hd_html_column columns[] = {{"sizes", 0, cell_range, false},
                                            {"schedule", 0, cell_short, false},
                                            {"µs", 0, cell_bucket_us, true},
@@ -346,7 +346,7 @@ static void add_buckets(hd_strbuf *out, explained *e) {
   const explain_bucket *end = &e->bucket[e->n_buckets - 1];
   const double last = (double)(size->max > 2 * end->from ? size->max : 2 * end->from);
   hd_span spans[HD_MOST_BUCKETS];
-  hd_tick ticks[MOST_TICKS];
+  hd_tick ticks[MAX_TICKS];
   int32_t n_ticks = 0;
   for (int32_t i = 0; i < e->n_buckets; i++) {
     const explain_bucket *b = &e->bucket[i];
@@ -357,7 +357,7 @@ static void add_buckets(hd_strbuf *out, explained *e) {
                                          b->to ? b->to : (int64_t)last, s->tile_m, s->tile_n),
                          i};
   }
-  for (int64_t at = 1; (double)at <= last && n_ticks < MOST_TICKS; at *= 2)
+  for (int64_t at = 1; (double)at <= last && n_ticks < MAX_TICKS; at *= 2)
     ticks[n_ticks++] = (hd_tick){along(at, last), hd_arena_printf(&e->arena, "%" PRId64, at)};
   hd_strbuf_printf(out, "<h2>One kernel for each range of %s</h2>\n", e->input->plan.dim);
   hd_html_strip(out, "Tiles by the size at launch, logarithmic", spans, e->n_buckets,
@@ -367,7 +367,7 @@ static void add_buckets(hd_strbuf *out, explained *e) {
 
 /* ---- alternatives ---- */
 
-/* Legal ones by predicted time, then what is refused, in their order. */
+/* Legal alternatives by predicted time, then refused ones in list order. */
 static int by_rank(const void *a, const void *b) {
   const explain_alternative *x = *(const explain_alternative *const *)a;
   const explain_alternative *y = *(const explain_alternative *const *)b;
@@ -473,7 +473,7 @@ static void add_figure(hd_strbuf *out, double value, const char *unit, const cha
   hd_strbuf_printf(out, "<li><b>%.2f%s</b> %s</li>", value, unit, about);
 }
 
-/* What the page is opened for first. */
+/* The key figures, at the top of the page. */
 static void add_figures(hd_strbuf *out, explained *e) {
   const hd_tuned_entry *entry = e->input->entry;
   const bool open[] = {!e->problem->m.value, !e->problem->n.value, !e->problem->k.value};

@@ -10,7 +10,7 @@ static const char *elem_name(heddle_elem elem) {
   return heddle_elem_get(elem)->name;
 }
 
-/* {"value": 512}, {"max": 65536}, {}: known at launch, without a bound. */
+/* {"value": 512}, {"max": 65536}, or {} if known only at launch and without a bound. */
 static json_t *size_object(const hd_size *size) {
   json_t *object = json_object();
   if (size->value)

@@ -1,4 +1,4 @@
-/* What explain gathers beside sentences: buckets, alternatives, the kernel, its shared memory. */
+/* Other data that explain gathers: buckets, alternatives, the kernel, its shared memory. */
 #include <stdio.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ void explain_buckets(explained *e) {
 
 /* ---- alternatives ---- */
 
-/* --schedule stands over the text's own words, not in their place. */
+/* --schedule is applied on top of the text's own words. */
 static void look_at(explained *e, const hd_schedule_words *own, const char *text) {
   explain_alternative *x = &e->alternative[e->n_alternatives++];
   const hd_problem *p = e->problem;
@@ -85,8 +85,8 @@ const char *explain_item_name(const hd_shared_item *item) {
                                                : hd_op_str(item->op, HD_ATTR_NAME);
 }
 
-/* The problem's text again, to where shared memory is laid out. What is to be noted of it was
- * noted when it was read first. */
+/* Runs the passes again up to the layout of shared memory. Diagnostics were already reported by the
+ * first run. */
 static heddle_status lay_out(const hd_pass_context *as, explained *e) {
   const compile_input *in = e->input;
   heddle_context *quiet = heddle_context_create();

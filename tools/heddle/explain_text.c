@@ -1,11 +1,11 @@
-/* What explain gathered, as text. */
+/* Prints explain's output as text. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "explained.h"
 
-/* Lines behind the first stand below its text, which may hold what others wrote. */
+/* Continuation lines are indented. The text may be untrusted. */
 static void print_fact(const explain_fact *f, const char *end) {
   const char *at = hd_strbuf_text(&f->text);
   printf("%-10s", f->label);
@@ -24,7 +24,7 @@ static void print_part(const explained *e, explain_part part) {
       print_fact(&e->fact[i], "");
 }
 
-/* From where to where, which schedule, what it is predicted to take there, why it was chosen. */
+/* Prints a bucket: its range, schedule, predicted time, and the reason for the choice. */
 static void print_bucket(const explained *e, const explain_bucket *b) {
   hd_strbuf words = {0};
   explain_short(&b->bucket->words.value, &words);

@@ -7,7 +7,7 @@
 
 #include "Support/arena.h"
 
-/* FOLDER/NAME when it can be run (owned). */
+/* FOLDER/NAME if it is executable (owned). */
 static char *program_in(const char *folder, size_t len, const char *name) {
   char *path = hd_xmalloc(len + strlen(name) + 2);
   sprintf(path, "%.*s/%s", (int)len, folder, name);

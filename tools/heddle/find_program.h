@@ -1,12 +1,12 @@
-/* heddle/find_program.h: where other programs are. */
+/* heddle/find_program.h: finds other programs. */
 #ifndef HD_FIND_PROGRAM_H
 #define HD_FIND_PROGRAM_H
 
-/* The program where PATH has it (owned); NULL: nowhere. */
+/* Path of the program in PATH (owned); NULL: not found. */
 char *find_program(const char *name);
-/* The same, where this program lies, first. */
+/* The same, but looks in the folder of this program first. */
 char *find_beside(const char *name);
-/* ptxas where PATH or the CUDA toolkit has it (owned); NULL: nowhere. */
+/* Path of ptxas from PATH or the CUDA toolkit (owned); NULL: not found. */
 char *compile_find_ptxas(void);
 
 #endif

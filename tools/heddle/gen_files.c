@@ -16,7 +16,7 @@ static void report(const hd_file_part *file, bool was_there) {
     printf("removed %s (of an earlier kernel)\n", file->path);
 }
 
-/* The targets of a manifest or bundle, "" when the file is neither. */
+/* The targets of a manifest or bundle; "" if the file is neither. */
 static void targets_of(const char *path, hd_strbuf *targets) {
   json_t *root = json_load_file(path, 0, NULL);
   const json_t *list = json_object_get(root, "targets");
@@ -31,7 +31,7 @@ static void targets_of(const char *path, hd_strbuf *targets) {
   json_decref(root);
 }
 
-/* A kernel of the same name for another target would go without a word. */
+/* Refuses to overwrite a kernel of the same name for another target. */
 static heddle_status check_targets(heddle_context *ctx, const char *path, const char *targets) {
   hd_strbuf before = {0};
   targets_of(path, &before);

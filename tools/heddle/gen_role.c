@@ -25,7 +25,7 @@ heddle_status gen_role_compile(heddle_context *ctx, const compile_input *in,
                                const char *sizes, const hd_module *module,
                                gen_role_code *code) {
   HD_TRY(refuse_choices(ctx, in, sizes));
-  HD_TRY(hd_check(ctx, module, NULL, NULL)); /* no kernel leaves unchecked */
+  HD_TRY(hd_check(ctx, module, NULL, NULL)); /* every kernel is checked */
   const hd_op *kernel = hd_find_op(module->body, HD_OP_KERNEL);
   hd_emit_options options = {.header = "Written at role level, and checked.",
                              .user = {in->epilogue_text, in->epilogue_bytes,

@@ -11,7 +11,7 @@ void interrupt_hold(sigset_t *held) {
   sigemptyset(held);
   for (int i = 0; i < N_SIGNALS; i++) {
     struct sigaction now;
-    if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL) /* nohup ignores one */
+    if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL) /* nohup: SIG_IGN */
       sigaddset(held, signals[i]);
   }
   sigprocmask(SIG_BLOCK, held, NULL);

@@ -1,17 +1,17 @@
-/* heddle/interrupt.h: a user's Ctrl-C, or that nobody reads on, held back while something is to end
- * in good order. */
+/* heddle/interrupt.h: holds signals (Ctrl-C, a closed pipe) until an operation has ended
+ * cleanly. */
 #ifndef HD_INTERRUPT_H
 #define HD_INTERRUPT_H
 
 #include <signal.h>
 #include <stdbool.h>
 
-/* Holds SIGINT, SIGTERM, SIGHUP and SIGPIPE back, those that would end this process. Of one
- * thread. */
+/* Blocks SIGINT, SIGTERM, SIGHUP and SIGPIPE, except those that are ignored. For single-threaded
+ * use. */
 void interrupt_hold(sigset_t *held);
-/* Whether one of them came. */
+/* Whether a held signal is pending. */
 bool interrupt_came(const sigset_t *held);
-/* Lets them through: one that came ends the process, as it would have. */
+/* Unblocks them. A pending signal then ends the process as usual. */
 void interrupt_release(const sigset_t *held);
 
 #endif

@@ -17,7 +17,7 @@ void layout_print_json(const layout_picture *p) {
   printf("\n]}\n");
 }
 
-/* In CuTe's words: its modes, what they lead to, and how. */
+/* Prints the map in CuTe's notation. */
 static void print_cute(const hd_layout *map) {
   hd_strbuf text = {0};
   hd_layout_print_cute(map, &text);
@@ -49,7 +49,7 @@ void layout_print_table(const layout_picture *p) {
 
 enum { CELL_Y = 22, LEFT = 48, TOP = 62 };
 
-/* Consecutive fields of one register that lie side by side: one cell of the picture. */
+/* Consecutive fields of one register at adjacent positions: one cell of the picture. */
 typedef struct cell {
   layout_entry first;
   uint32_t bit_hi, rows, cols; /* extent in entries */
@@ -63,7 +63,7 @@ static bool continues(const layout_picture *p, const cell *c, const layout_entry
   return same && (right || below);
 }
 
-/* The cell that starts at entry *i; moves *i past it. */
+/* The cell that starts at entry *i; advances *i past the cell. */
 static cell next_cell(const layout_picture *p, size_t *i) {
   cell c = {p->entry[*i], p->entry[*i].bit_hi, 1, 1};
   for (++*i; *i < p->n && continues(p, &c, &p->entry[*i]); ++*i) {
@@ -75,8 +75,8 @@ static cell next_cell(const layout_picture *p, size_t *i) {
   return c;
 }
 
-/* "T5 r0", of less than 32 bits also which: "T5 r0 hi", "T5 r0 [15:8]". Tensor memory: lane and
- * column. Metadata of registers has one register. */
+/* "T5 r0"; fields narrower than 32 bits as "T5 r0 hi" or "T5 r0 [15:8]". Tensor memory: lane and
+ * column. Metadata in registers always has a single register. */
 static void label(const layout_picture *p, const cell *c, char text[40]) {
   const layout_entry *e = &c->first;
   bool tensor = !strcmp(p->space, "tensor"), meta = !strcmp(p->operand, "meta");
@@ -110,7 +110,7 @@ static const char *colour(uint32_t lane) {
   return palette[(lane % 4 + lane / 4) % 8];
 }
 
-/* What the rows and columns of the picture are. */
+/* Titles of the rows and columns of the picture. */
 static const char *axes_of(const layout_picture *p) {
   static const struct {
     const char *operand, *axes;
@@ -156,7 +156,7 @@ static void svg_head(const layout_picture *p, uint32_t columns, unsigned cell_x)
   printf("<text x=\"8\" y=\"34\">%s</text>\n", text);
 }
 
-/* Between the 16 rows of one warp of a warpgroup and those of the next. */
+/* Lines between the 16 rows of one warp of a warpgroup and those of the next. */
 static void svg_warps(const layout_picture *p, uint32_t columns, unsigned cell_x) {
   bool warpgroup = !strcmp(p->space, "register") && p->n && p->entry[p->n - 1].lane >= 32;
   for (uint32_t row = 16; warpgroup && row < p->rows; row += 16)

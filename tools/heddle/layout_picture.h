@@ -1,4 +1,4 @@
-/* heddle/layout_picture.h: a collected layout as JSON, as a table, as a picture. */
+/* heddle/layout_picture.h: prints a layout as JSON, as a table or as a picture. */
 #ifndef HD_LAYOUT_PICTURE_H
 #define HD_LAYOUT_PICTURE_H
 
@@ -13,7 +13,7 @@ typedef struct layout_picture {
   const hd_spec_row *row;
   const char *operand, *space;
   unsigned selector;
-  uint32_t rows, cols, col_step; /* the tile; columns that one entry stands for */
+  uint32_t rows, cols, col_step; /* of the tile; col_step: columns per entry */
   hd_layout map;
   layout_entry *entry;           /* owned, sorted by lane, register, bit */
   size_t n, cap;
@@ -21,7 +21,7 @@ typedef struct layout_picture {
 
 void layout_print_json(const layout_picture *p);
 void layout_print_table(const layout_picture *p);
-/* Cells are neighbouring fields of one register: T = thread, r = register. */
+/* A cell is a run of adjacent fields of one register: T = thread, r = register. */
 void layout_print_svg(const layout_picture *p);
 
 #endif

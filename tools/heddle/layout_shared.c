@@ -6,7 +6,7 @@
 #include "Support/strbuf.h"
 #include "cli.h"
 
-/* What the 14 bits of a descriptor can say: multiples of 16 below 2^18. 0: the default. */
+/* Range of a descriptor's 14-bit offsets: multiples of 16 below 2^18. 0: the default. */
 static int check_offset(const char *name, int64_t bytes) {
   enum { MAX_OFFSET = 0x3fff << 4 };
   if (bytes >= 0 && bytes <= MAX_OFFSET && bytes % 16 == 0)
@@ -41,9 +41,9 @@ static int read_form(const layout_form *o, hd_canonical *form) {
   return CLI_GO;
 }
 
-/* A tile in shared memory, extents in elements. 16 bytes hold `run` elements of `bits` bits: types
- * narrower than their byte lie packed at the start of them (kinds f8f6f4, mxf8f6f4), e2m1p fills
- * them. The canonical layout counts units of `unit` bits. */
+/* A tile in shared memory, extents in elements. 16 bytes hold `run` elements of `bits` bits. Types
+ * narrower than their byte (kinds f8f6f4, mxf8f6f4) are packed at the start of the 16 bytes; e2m1p
+ * fills them. The canonical layout counts units of `unit` bits. */
 typedef struct shared_tile {
   uint32_t mn, k;
   unsigned bits, unit, run;
@@ -53,7 +53,7 @@ static shared_tile tile_of(const hd_spec_row *row, hd_operand_id id) {
   const heddle_elem_info *info = heddle_elem_get(row->operand[id].elem);
   bool is_a = id == HD_OPERAND_A;
   uint32_t ctas =
-      row->cta_group > 1 ? row->cta_group : 1; /* each of a pair holds half of M and N */
+      row->cta_group > 1 ? row->cta_group : 1; /* each CTA of a pair holds half of M and N */
   unsigned bits = info->value_bits < 8 ? info->value_bits : info->container_bits;
   return (shared_tile){.mn = (is_a ? row->m : row->n) / ctas,
                        .k = is_a ? row->k / 2u : row->k,
@@ -62,7 +62,7 @@ static shared_tile tile_of(const hd_spec_row *row, hd_operand_id id) {
                        .run = 128u / info->container_bits};
 }
 
-/* Offsets that lay the tile out without gaps, where the user gave none. */
+/* Sets offsets that the user did not give, so that the tile has no gaps. */
 static void default_offsets(hd_canonical *form, const shared_tile *t) {
   uint32_t s = 16u << form->swizzle;
   if (form->lbo_bytes == 0)
@@ -89,11 +89,11 @@ static layout_entry shared_entry(const hd_layout *map, bool mn_major, const shar
   return (layout_entry){0, bit / 32, bit % 32, bit % 32 + t->bits - 1, 0, 0};
 }
 
-/* May the instruction read the operand transposed? */
+/* Whether the instruction can read the operand transposed. */
 static bool may_transpose(const hd_spec_row *row, hd_operand_id id, const shared_tile *t) {
   if (row->family == HD_FAMILY_WGMMA_SP)
     return row->modifiers & (id == HD_OPERAND_A ? HD_MOD_TRANS_A : HD_MOD_TRANS_B);
-  return t->bits >= 8 && t->bits < 32; /* 32-bit types want atoms of 32 bytes */
+  return t->bits >= 8 && t->bits < 32; /* 32-bit types need atoms of 32 bytes */
 }
 
 static int refuse_form(const hd_spec_row *row, hd_operand_id id, const layout_form *o,

@@ -1,5 +1,5 @@
-/* layout_shared.h: operands that an mma reads from shared memory, as a descriptor describes
- * them. */
+/* layout_shared.h: layouts of operands that an MMA reads from shared memory through a
+ * descriptor. */
 #ifndef HEDDLE_LAYOUT_SHARED_H
 #define HEDDLE_LAYOUT_SHARED_H
 
@@ -8,14 +8,14 @@
 #include "Spec/spec.h"
 #include "layout_picture.h"
 
-/* As the command line has it. */
+/* As given on the command line. */
 typedef struct layout_form {
   const char *swizzle, *major; /* "none", "32", "64", "128"; "k", "mn" */
   int64_t lbo, sbo;            /* bytes; 0: no gaps */
 } layout_form;
 
-/* Adds every element of A or B of wgmma.sp or tcgen05.mma.sp; CLI_GO, or the exit code of a form
- * that does not exist, which it has reported. */
+/* Adds every element of A or B of wgmma.sp or tcgen05.mma.sp; CLI_GO, or the exit code for an
+ * illegal form, which is reported. */
 int layout_shared_entries(const hd_spec_row *row, hd_operand_id id, const layout_form *form,
                           layout_picture *p);
 

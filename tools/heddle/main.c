@@ -1,4 +1,4 @@
-/* heddle: the command line. Each subcommand is a file cmd_NAME.c. */
+/* heddle: the command line tool. Each subcommand has a file cmd_NAME.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static int unknown_command(const char *word) {
                                word);
 }
 
-/* `heddle help gen` is `heddle gen --help`. */
+/* `heddle help gen` prints `heddle gen --help`. */
 static int help_about(char *name) {
   const command *found = find_command(name);
   char *words[] = {name, "--help", NULL};
@@ -67,8 +67,8 @@ static void print_beginning(const char *name, const char *begin) {
     puts(name);
 }
 
-/* `heddle --complete WORDS… LAST`, for shells: what LAST may become, one a line; nothing where that
- * is a file, or anything. */
+/* `heddle --complete WORDS… LAST`, called by shells: prints completions of LAST, one per line; none
+ * if it is a file or free text. */
 static int complete(int argc, char **argv) {
   const char *last = argv[argc - 1], *before = argv[argc - 2];
   char *words[CLI_MAX_ARGS + 4];
@@ -118,7 +118,7 @@ static int dispatch(int argc, char **argv) {
     free(ptxas);
     return 0;
   }
-  if (!strcmp(word, "--build")) { /* for programs: heddle-agent */
+  if (!strcmp(word, "--build")) { /* read by heddle-agent */
     char sources[33];
     hd_build_sources(sources);
     printf("{\"version\": \"%s\", \"commit\": \"%s\", \"sources\": \"%s\"}\n",

@@ -42,7 +42,7 @@ static heddle_status load(work *w) {
   return status;
 }
 
-/* The matrix is uploaded, the payload poisoned; close_work whatever comes back. */
+/* Uploads the matrix and poisons the payload. Call close_work even on failure. */
 static heddle_status open_work(work *w, int ordinal, size_t n_bytes) {
   heddle_context *ctx = w->ctx;
   HD_TRY(heddle_runtime_create(ctx, NULL, &w->runtime));
@@ -98,7 +98,7 @@ heddle_status pack_in_simulator(const sparse_job *job, void *payload, size_t n_b
 
 /* ---- time ---- */
 
-/* Reads and writes as many bytes as the pack does, half of them each. */
+/* A copy that moves as many bytes as the pack: half of them read, half written. */
 typedef struct copy {
   const hd_driver *cu;
   hd_buffer from, to;

@@ -25,7 +25,7 @@ static heddle_status wrong(heddle_context *ctx, const char *option, const char *
                   option, got, legal);
 }
 
-/* The place of `text` (NULL: absent) among words, whose first is the default. */
+/* The index of `text` in words; NULL: 0, the default. */
 static heddle_status read_word(heddle_context *ctx, const char *option, const char *text,
                                const char *const *words, int n, int *which) {
   *which = 0;
@@ -54,7 +54,7 @@ static heddle_status read_elem(heddle_context *ctx, const char *option, const ch
   return HEDDLE_OK;
 }
 
-/* "4096", "..65536", "..". */
+/* Parses "4096", "..65536" or "..". */
 static heddle_status read_size(heddle_context *ctx, heddle_problem *p, heddle_dim dim,
                                const char *option, const char *text, int64_t divisible_by) {
   int64_t value = 0;
@@ -73,7 +73,7 @@ static heddle_status read_size(heddle_context *ctx, heddle_problem *p, heddle_di
   return HEDDLE_OK;
 }
 
-/* "m", "n:bf16". */
+/* Parses "m" or "n:bf16". */
 static heddle_status read_bias(heddle_context *ctx, heddle_problem *p, const char *text) {
   static const char *const types[] = {"f32", "bf16", "f16"};
   static const heddle_elem elems[] = {HEDDLE_F32, HEDDLE_BF16, HEDDLE_F16};
@@ -95,7 +95,7 @@ static heddle_status read_scales(heddle_context *ctx, heddle_problem *p, const p
   return HEDDLE_OK;
 }
 
-/* A scale is made of absmax. */
+/* A scale requires absmax. */
 static heddle_status read_reduce(heddle_context *ctx, heddle_problem *p, const problem_flags *f) {
   static const char *const words[] = {"absmax", "sumsq"};
   int which;

@@ -1,12 +1,12 @@
-/* heddle/problem_flags.h: a problem said in options, where no text is given:
- * --type bf16 -m 4096 -n ..65536 -k 4096 --bias m --act gelu. */
+/* heddle/problem_flags.h: a problem given by options instead of a text: --type bf16 -m 4096 -n
+ * ..65536 -k 4096 --bias m --act gelu. */
 #ifndef HD_PROBLEM_FLAGS_H
 #define HD_PROBLEM_FLAGS_H
 
 #include "Support/activations.h"
 #include "cli.h"
 
-/* What was given; NULL and false: not. The texts are borrowed from argv. */
+/* NULL and false: not given. Texts are borrowed from argv. */
 typedef struct problem_flags {
   const char *m, *n, *k, *g, *gather, *t; /* "4096", "..65536" (known at launch, at most), ".." */
   const char *type, *b_type, *acc, *d_type, *b_order, *d_order;
@@ -15,9 +15,8 @@ typedef struct problem_flags {
   int64_t combine;
 } problem_flags;
 
-/* Rows of a command's option table. The operands' names are options of their own in `run`, whose
- * values are files: it takes PROBLEM_SHAPE_OPTIONS, and these names' values into the flags where
- * no text is given. */
+/* Rows of a command's option table. In `run`, the names of operands are options for files. It uses
+ * only PROBLEM_SHAPE_OPTIONS, and copies its operand options to the flags if there is no text. */
 #define PROBLEM_SHAPE_OPTIONS(f)                                                                   \
   {"m", CLI_TEXT, &(f).m, "M",                                                                     \
    "rows of A and D, or ..M (with -n, -k and --type: replaces FILE)"},                             \
@@ -57,11 +56,11 @@ typedef struct problem_flags {
     "scale-b", CLI_TEXT, &(f).scale_b, "S", "f32 scales of B: one, or vector (one for each column)"\
   }
 
-/* Was any of them given? */
+/* Whether any option was given. */
 bool problem_flags_given(const problem_flags *f);
 
-/* The problem as text: *text is owned (free()). target, name: NULL: sm_90a, "gemm". HEDDLE_INVALID
- * names the option that is missing or wrong. */
+/* Writes the problem as text; *text is owned (free()). target NULL: sm_90a; name NULL: "gemm".
+ * HEDDLE_INVALID names the option that is missing or wrong. */
 heddle_status problem_flags_text(heddle_context *ctx, const problem_flags *f, const char *target,
                                  const char *name, char **text, size_t *text_bytes);
 

@@ -6,7 +6,7 @@
 
 #define PROMISE_ABOUT "kernels with the attribute weights_ready (launches overlap): no, yes, both"
 
-/* CLI_GO; or 2 after a wrong word, which it has reported. */
+/* CLI_GO, or 2 for an illegal word, which is reported. */
 int promise_read(const char *word, hd_bench_promise *promise);
 
 #endif

@@ -1,4 +1,4 @@
-/* The two pictures of a report: one panel a type. */
+/* The two pictures of a report, with one panel per type. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 enum { COLUMNS = 3, PANEL_W = 272, PANEL_H = 210, CELL_W = 346, CELL_H = 292, LEFT = 44 };
 enum { PAGE_W = LEFT + COLUMNS * CELL_W };
 
-/* The types of the report, in their own order. */
+/* The types in the report, in the order of the enumeration. */
 static int types_of(const report *r, heddle_elem list[HEDDLE_N_ELEMS]) {
   int n = 0;
   for (int elem = 0; elem < HEDDLE_N_ELEMS; elem++) {
@@ -27,8 +27,8 @@ static int types_of(const report *r, heddle_elem list[HEDDLE_N_ELEMS]) {
 
 /* ---- roofline ---- */
 
-/* Dense-equivalent TFLOP/s of an H200's tensor cores fed as a product feeds them, sustained at its
- * power cap; and what its memory gives to a read, TB/s. Measured: docs/bench/README.md. */
+/* Measured on an H200 (docs/bench/README.md): TFLOP/s (dense equivalent) of its tensor cores with
+ * the loads of a product, sustained at the power limit, and its read bandwidth in TB/s. */
 static const struct ceiling {
   heddle_elem elem;
   double issue, fed;
@@ -44,7 +44,8 @@ static struct ceiling ceiling_of(heddle_elem elem) {
   return (struct ceiling){.elem = elem};
 }
 
-/* From the slope of the memory to the right, where its number stands: above the line or below. */
+/* Draws a ceiling from the memory slope to the right edge. Its number is above or below the
+ * line. */
 static void draw_ceiling(hd_strbuf *out, const svg_panel *p, double rate, const char *style,
                          bool above) {
   char text[32];
@@ -79,7 +80,7 @@ static double peer_rate(const report_cell *c) {
   return report_tflops(c, report_peer(c, report_is_sustained(c)));
 }
 
-/* Points of one side. */
+/* Points of Heddle or of the peers. */
 static void draw_points(hd_strbuf *out, const svg_panel *p, const report *r, heddle_elem elem,
                         double (*rate_of)(const report_cell *cell), const char *style) {
   for (int32_t i = 0; i < r->n; i++) {
@@ -90,13 +91,13 @@ static void draw_points(hd_strbuf *out, const svg_panel *p, const report *r, hed
   }
 }
 
-/* Widens from … to by the points. */
+/* Extends from … to so that they include the value. */
 static void widen(double value, double *from, double *to) {
   *from = value > 0 ? fmin(*from, value) : *from;
   *to = value > 0 ? fmax(*to, value) : *to;
 }
 
-/* The slope and the ceilings are within. */
+/* The axes include the slope and the ceilings. */
 static bool roofline_axes(const report *r, svg_axis *x, svg_axis *y) {
   double x_lo = INFINITY, x_hi = 0, y_lo = INFINITY, y_hi = 0;
   for (int32_t i = 0; i < r->n; i++) {
@@ -138,7 +139,7 @@ typedef struct shape {
   int64_t m, k;
 } shape;
 
-/* The matrices of the report, in the order of their first cases; *list is owned. */
+/* The shapes of A in the report, in order of their first cases; *list is owned. */
 static int32_t shapes_of(const report *r, shape **list) {
   int32_t n = 0, cap = 0;
   *list = NULL;
@@ -187,7 +188,7 @@ static int by_n(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The gains of one matrix, by N. */
+/* The gains of one shape, by N. */
 static void draw_line(hd_strbuf *out, const report *r, heddle_elem elem, shape s, int32_t index,
                       const svg_panel *p) {
   const report_cell **list = NULL;
@@ -239,7 +240,7 @@ static const page pages[] = {
      speedup_axes, speedup_legend, draw_speedup},
 };
 
-/* Title, legend and panels; returns the page's height. */
+/* Draws title, legend and panels; returns the height of the page. */
 static double draw_page(hd_strbuf *out, const report *r, const page *of) {
   heddle_elem types[HEDDLE_N_ELEMS];
   int n = types_of(r, types);

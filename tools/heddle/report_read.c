@@ -11,7 +11,7 @@ static const char *const names[] = {"heddle", "cublas", "cusparselt", "cutlass",
 
 /* ---- cells ---- */
 
-/* r->n: none has it. */
+/* r->n if there is none. */
 static int32_t index_of(const report *r, heddle_elem elem, int64_t m, int64_t k, int64_t n) {
   int32_t i = 0;
   while (i < r->n && !(r->cell[i].elem == elem && r->cell[i].m == m && r->cell[i].k == k &&
@@ -26,7 +26,7 @@ const report_cell *report_find(const report *r, heddle_elem elem, int64_t m, int
   return i < r->n ? &r->cell[i] : NULL;
 }
 
-/* The case that a row names; one that is new is made, or (`make` false) *cell is NULL. */
+/* The case of a row. A new one is added if `make`; otherwise *cell is NULL. */
 static heddle_status find_cell(heddle_context *ctx, const csv_row *row, bool make,
                                report *r, report_cell **cell) {
   report_cell made = {0};
@@ -71,7 +71,7 @@ heddle_status report_add_row(heddle_context *ctx, const csv_row *row, report *r)
   double us, sustained;
   report_cell *cell;
   const char *predecessor = csv_get(row, "predecessor");
-  if (predecessor && *predecessor) /* its time is in the row's */
+  if (predecessor && *predecessor) /* its time includes the predecessor's */
     return HEDDLE_OK;
   HD_TRY(find_cell(ctx, row, true, r, &cell));
   HD_TRY(find_who(ctx, row, &who));
@@ -106,7 +106,7 @@ heddle_status report_read(heddle_context *ctx, const char *path, report *r) {
 
 /* ---- CUTLASS ---- */
 
-/* The geometric mean of now / there, over what is known of both; 0: of none. */
+/* The geometric mean of time here / in the file, over the peers with both times; 0: none. */
 static double drift(double cublas, double cublas_there, double lt, double lt_there) {
   double sum = 0;
   int n = 0;
@@ -207,7 +207,7 @@ double report_tflops(const report_cell *c, double us) {
   return us > 0 ? 2e-6 * (double)c->m * (double)c->n * (double)c->k / us : 0;
 }
 
-/* Packed A has as many bytes in every family, and mma takes every type. */
+/* The size of packed A is the same in every family, and mma supports every type. */
 double report_a_bytes(const report_cell *c) {
   size_t n_bytes = 0;
   heddle_sparse_packed_bytes(NULL, c->elem, HEDDLE_FAMILY_MMA, (uint64_t)c->m, (uint64_t)c->k,

@@ -12,13 +12,13 @@ static const char *elem_name(heddle_elem elem) { return heddle_elem_get(elem)->n
 
 /* ---- a table's cells ---- */
 
-/* A column's head, and how wide it is; below 0: its text begins at the left. */
+/* Head and width of a column; negative: left-aligned. */
 typedef struct column {
   const char *name;
   int width;
 } column;
 
-/* "| text ", padded. A character of UTF-8 is one wide. */
+/* "| text ", padded. A UTF-8 character has width 1. */
 __attribute__((format(printf, 2, 3))) static void print_cell(int width, const char *format, ...) {
   char text[320];
   va_list args;
@@ -46,7 +46,7 @@ static void print_columns(const column *list, size_t n) {
   printf("|\n");
 }
 
-/* 0: not known. */
+/* value 0: unknown. */
 static void print_figure(int width, int decimals, double value) {
   if (value > 0)
     print_cell(width, "%.*f", decimals, value);
@@ -77,7 +77,7 @@ static void add_word(char *text, size_t size, const char *word, int n) {
   snprintf(text + at, size - at, "%s%.*s", at ? " " : "", n, word);
 }
 
-/* "tile=128x256x64" of the schedule's text, and what else is not usual. */
+/* The tile of the schedule, and its unusual keys. */
 static void print_schedule(int width, const report_cell *c) {
   static const char *const keys[] = {"tile=",   "cluster=2", "split_k=",  "stream_k=1",
                                      "stages=", "a=reg",     "family=mma"};
@@ -121,7 +121,7 @@ void report_print_case(const report_cell *c) {
 typedef struct band {
   const char *name;
   int64_t least_n, most_n;
-  double mean, mean_narrow, worst; /* narrow: 8-bit types */
+  double mean, mean_narrow, worst; /* mean_narrow: for 8-bit types */
 } band;
 
 enum { N_BANDS = 3 };
@@ -146,7 +146,7 @@ typedef struct tally {
   const report_cell *worst_cell;
 } tally;
 
-/* elem: HEDDLE_N_ELEMS: of all types. */
+/* elem HEDDLE_N_ELEMS: all types. */
 static tally tally_of(const report *r, int elem, const band *b,
                       double (*gain_of)(const report_cell *cell)) {
   tally t = {.worst = INFINITY};
@@ -168,7 +168,7 @@ static tally tally_of(const report *r, int elem, const band *b,
 
 static const char *verdict(double got, double goal) { return got >= goal ? "reached" : "missed"; }
 
-/* As many decimals as the goal has. */
+/* Prints as many decimals as the goal has. */
 static void print_goal(int width, double got, double goal) {
   bool third = fabs(goal * 100 - round(goal * 100)) > 1e-6;
   print_cell(width, "≥ %.*f: %s", third ? 3 : 2, goal, verdict(got, goal));
@@ -203,8 +203,8 @@ static void print_band(const report *r, int elem, const band *b) {
   printf("|\n");
 }
 
-/* Of a kernel that only reads: 0.92 from 64 MB of A on, 0.75 at 4096 x 4096 of 16
- * bits. */
+/* Goals relative to a kernel that only reads: 0.92 if A has 64 MB or more, 0.75 for 4096 x 4096 of
+ * 16 bits. */
 static double read_goal(const report_cell *c) {
   if (c->n > 64)
     return 0;
@@ -240,7 +240,7 @@ static void print_reads(const report *r) {
   }
 }
 
-/* The peers cannot be promised anything: so it is said. */
+/* Prints how many cases use weights_ready, which the peers do not have. */
 static void print_promised(const report *r) {
   int32_t n = 0;
   for (int32_t i = 0; i < r->n; i++)
@@ -251,7 +251,7 @@ static void print_promised(const report *r) {
            n, r->n);
 }
 
-/* Every case that dense cuBLAS is faster in. */
+/* Lists every case in which dense cuBLAS is faster. */
 static void print_dense(const report *r) {
   int32_t n = 0, n_behind = 0;
   for (int32_t i = 0; i < r->n; i++) {

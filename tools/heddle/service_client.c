@@ -29,7 +29,7 @@ heddle_status service_token(heddle_context *ctx, const service_args *a, char **t
   return HEDDLE_OK;
 }
 
-/* One for each server and class. */
+/* One copy for each server and class. */
 static heddle_status copy_path(heddle_context *ctx, const service_args *a, hd_strbuf *path) {
   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
   const char *name = a->device_class ? a->device_class : "";

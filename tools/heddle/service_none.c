@@ -1,4 +1,4 @@
-/* What talks to a service, in a build without a network. */
+/* Service functions of a build without a network. */
 #include "Support/diag.h"
 #include "cli.h"
 #include "commands.h"

@@ -18,7 +18,7 @@ static hd_loc here(const sparse_job *job) {
   return (hd_loc){.file = job->in};
 }
 
-/* The type that a dtype tells by itself. */
+/* The element type, if the dtype determines it. */
 static heddle_elem implied_type(const hd_npy *npy) {
   if (npy->kind == 'f' && npy->item_bytes == 2)
     return HEDDLE_F16;
@@ -107,7 +107,7 @@ heddle_status sparse_unpair(heddle_context *ctx, uint64_t m, size_t row_bytes, v
   return move_in_place(ctx, m, row_bytes, rows, heddle_sparse_unpair_rows);
 }
 
-/* Binary data on a terminal helps nobody. */
+/* Refuses to write binary data to a terminal. */
 static heddle_status check_output(const sparse_job *job) {
   if (job->out || !isatty(STDOUT_FILENO))
     return HEDDLE_OK;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The colours of Okabe and Ito, which the colour-blind tell apart; lighter on dark. */
+/* The Okabe-Ito palette, safe for colour blindness; lighter in the dark scheme. */
 static const char sheet[] =
     "<style>\n"
     "text{fill:#1f2328}.page{fill:#fff}line,path{stroke:currentColor;stroke-width:1.4}\n"
@@ -48,7 +48,7 @@ void svg_text(hd_strbuf *out, double x, double y, int size, const char *anchor, 
 
 /* ---- axes ---- */
 
-/* How many steps it is from one value to another, and what lies so many after one. */
+/* The number of steps from lo to value, and the value n steps after lo. */
 static double steps(const svg_axis *a, double lo, double value) {
   return a->linear ? (value - lo) / a->step : log(value / lo) / log(a->step);
 }
@@ -104,11 +104,11 @@ void svg_axes(hd_strbuf *out, const svg_panel *p, const char *title) {
 
 /* ---- legend ---- */
 
-/* About as wide as the text is, in a wide font. */
+/* Estimated width of the text in a wide font. */
 static double width_of(const char *text, double size) {
   int n = 0;
   for (; *text; text++)
-    n += (*text & 0xc0) != 0x80; /* not the rest of a character of UTF-8 */
+    n += (*text & 0xc0) != 0x80; /* skips UTF-8 continuation bytes */
   return 0.56 * size * n;
 }
 

@@ -1,4 +1,4 @@
-/* heddle/tune_commands.h: what `heddle tune` does beside tuning: its verbs. */
+/* heddle/tune_commands.h: the verbs of `heddle tune`. */
 #ifndef HD_TUNE_COMMANDS_H
 #define HD_TUNE_COMMANDS_H
 

@@ -1,5 +1,5 @@
-/* heddle tune evaluate: does the model rank, and would the search have found the best?
- * heddle tune calibrate: the device's ceilings that make it rank best. */
+/* heddle tune evaluate: how well the model ranks schedules, and whether the search would find the
+ * best. heddle tune calibrate: finds the device rates with which the model ranks best. */
 #include <jansson.h>
 #include <stdio.h>
 
@@ -30,7 +30,7 @@ static const char examples[] = "heddle tune evaluate --csv sweep.csv\n"
                                "heddle tune evaluate --csv docs/bench/sweep_validate.csv "
                                "--plot model.svg\n";
 
-/* ---- what both are given ---- */
+/* ---- input of both commands ---- */
 
 typedef struct source {
   const char *db, *csv, *ceilings; /* files; NULL: not given */
@@ -38,7 +38,7 @@ typedef struct source {
 
 typedef struct measured {
   all_times all;               /* owned */
-  hd_tuned *tuned;             /* owned; NULL: nothing is shipped */
+  hd_tuned *tuned;             /* owned; NULL: none installed */
   const hd_device_model *ceilings; /* borrowed from tuned, or the H200's */
 } measured;
 
@@ -62,8 +62,8 @@ static void free_measured(measured *m) {
 
 /* ---- evaluate ---- */
 
-/* A line a schedule: its product, its words, measured and predicted time, and what it would take of
- * each resource alone. */
+/* Prints a line per schedule: product, schedule, measured and predicted time, and the predicted
+ * time of each resource alone. */
 static heddle_status print_schedule(void *user, const product_times *t, const hd_timed *timed,
                                     const hd_cost *cost) {
   char name[HD_PRODUCT_TEXT];
@@ -85,7 +85,7 @@ static heddle_status evaluate_schedules(heddle_context *ctx, const all_times *al
   return tune_times_predict(ctx, all, ceilings, print_schedule, NULL);
 }
 
-/* Of several products. */
+/* Sums and worst values over several products. */
 typedef struct summary {
   hd_evaluation sum, worst;
   int64_t n;
@@ -115,7 +115,7 @@ static void print_summary(const summary *s, const char *of) {
          s->worst.first, s->worst.five, s->worst.found);
 }
 
-/* Of some products one schedule alone was interleaved, or looked at: there is nothing to rank. */
+/* Products with a single schedule are skipped, because there is nothing to rank. */
 static heddle_status evaluate(heddle_context *ctx, const all_times *all, int64_t n_search,
                            const hd_device_model *ceilings) {
   static const char *const of[] = {"", " quick looks"};
@@ -195,7 +195,7 @@ static const char calibrate_examples[] =
     "heddle tune evaluate --db sweep.db --ceilings mine.json\n";
 
 typedef struct samples {
-  hd_front *front; /* owned; one a product */
+  hd_front *front; /* owned; one per product */
   int64_t n_products;
   hd_sample *list; /* owned */
   size_t n, cap;
@@ -215,7 +215,7 @@ static heddle_status add_samples(heddle_context *ctx, const product_times *t, hd
   return HEDDLE_OK;
 }
 
-/* As a string of JSON; what is no UTF-8 has no such form. */
+/* Adds the text as a JSON string. Text that is not UTF-8 cannot be represented. */
 static void add_string(hd_strbuf *json, const char *text) {
   json_t *string = json_string(text);
   char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;

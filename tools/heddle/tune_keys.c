@@ -1,4 +1,4 @@
-/* heddle tune evaluate --keys: what each key of a schedule gains, of many measurements. */
+/* heddle tune evaluate --keys: what each key of a schedule gains, over many measurements. */
 #include "tune_keys.h"
 
 #include <math.h>
@@ -7,21 +7,21 @@
 
 #include "Schedule/schedule.h"
 
-/* Bands of N, as `heddle report` has them. */
+/* Bands of N, as in `heddle report`. */
 static const struct band {
   const char *name;
   int64_t most_n;
 } bands[] = {{"N <= 64", 64}, {"N = 65 .. 1023", 1023}, {"N >= 1024", INT64_MAX}};
 
-/* The gain of a key: the best time among schedules that leave it at its initial value over the best
- * of all, so 1 where it gains nothing. */
+/* The gain of a key: the best time of schedules with its initial value over the best of all
+ * schedules. It is 1 if the key gains nothing. */
 typedef struct gain {
   double log_sum, most;
-  int64_t n; /* products that have schedules of both sorts */
+  int64_t n; /* products with schedules of both kinds */
   const hd_product *where;
 } gain;
 
-/* Keys that every schedule must say, and the depth, which has no value of its own. */
+/* False for keys that every schedule must have, and for the depth, which has no initial value. */
 static bool has_initial(hd_key key) {
   return key != HD_KEY_FAMILY && key != HD_KEY_TILE && key != HD_KEY_WARPS && key != HD_KEY_STAGES;
 }
@@ -78,7 +78,7 @@ static void print_gain(const gain *g) {
     printf(" – |");
 }
 
-/* Where a key gains most. */
+/* Prints the product with the largest gain of a key. */
 static void print_where(const gain *of) {
   const gain *most = of;
   for (size_t b = 1; b < HD_COUNT(bands); b++)

@@ -1,8 +1,8 @@
-/* heddle tune lease: one product for heddle-agent. It tunes as `heddle tune` does and tells each
- * result at once, an object of JSON a line; what it was given it checks like a user's input. Its
- * standard input may say "stop": then it ends after the candidate that is being measured.
+/* heddle tune lease: one product for heddle-agent. It tunes as `heddle tune` does and prints each
+ * result at once, one JSON object per line. It validates its arguments like a user's input. If
+ * "stop" arrives on standard input, it ends after the current candidate.
  *
- *   {"event": "canary", "read_us", "kernel_us", "throttle"}   first, and after the race
+ *   {"event": "canary", "read_us", "kernel_us", "throttle"}   first, and again after the race
  *   {"event": "measurement", …}  of docs/service.md, without seq and times
  *   {"event": "race", "n_legal", "n_measured", "race": {…}}
  *   {"event": "carried", "cubin"}     the incumbent's code is the same as under the other build
@@ -42,9 +42,9 @@ static const char examples[] =
     "heddle tune lease --product \"sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=64 n=16 k=64 k_major "
     "row_major\"\n";
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
-/* The object is consumed. */
+/* Prints an event. object is consumed. */
 static void tell_event(const char *event, json_t *object) {
   if (!object)
     object = json_object();
@@ -120,7 +120,7 @@ static void tell_race(const hd_tune_event *e) {
     json_array_append_new(contenders, contender_json(&e->race->list[i], e->race->n_rounds));
     has_default |= e->race->list[i].is_default;
   }
-  if (!has_default) { /* the service makes no choice without */
+  if (!has_default) { /* the service needs the default's time to make a choice */
     json_decref(contenders);
     tell_text("failed", "why", "the default gave a wrong result in the race");
     return;
@@ -130,11 +130,11 @@ static void tell_race(const hd_tune_event *e) {
                                e->race->alone ? "alone" : "interleaved", "contenders", contenders));
 }
 
-/* "stop", or an end of input: whoever asked is gone. */
+/* True after "stop", or at the end of input, because the agent has ended. */
 static bool is_told_to_stop(void) {
   char byte;
   ssize_t n = read(STDIN_FILENO, &byte, 1);
-  return n >= 0; /* nobody says anything else; it does not block */
+  return n >= 0; /* nothing else is ever sent; the read does not block */
 }
 
 static void tell_canary(const hd_tune_canary *c) {
@@ -154,9 +154,9 @@ static bool tell(void *user, const hd_tune_event *e) {
   return !*stopped;
 }
 
-/* ---- carried figures ---- */
+/* ---- unchanged code ---- */
 
-/* The answer of a worker of its own to the last of n requests. */
+/* Starts a separate worker, sends n requests, and returns its answer to the last one. */
 static heddle_status ask_worker(heddle_context *ctx, const char *const *argv,
                                 const char *const *requests, int n, double deadline_s,
                                 hd_strbuf *answer) {
@@ -175,7 +175,7 @@ static heddle_status ask_worker(heddle_context *ctx, const char *const *argv,
                          "the measuring process did not answer \"%.60s\"", requests[n - 1]);
 }
 
-/* Does the incumbent's schedule still make the code that was measured? */
+/* Whether the incumbent's schedule still compiles to the code that was measured. */
 static bool is_carried(const lease_args *a, const char *const *argv) {
   if (!a->incumbent || !a->incumbent_cubin)
     return false;
@@ -198,7 +198,7 @@ static bool is_carried(const lease_args *a, const char *const *argv) {
 
 static heddle_status tune_product(heddle_context *ctx, const lease_args *a, const char *const *argv,
                                   const hd_product *product) {
-  hd_records *records; /* in memory: the service has the database */
+  hd_records *records; /* in memory, because the service has the database */
   bool stopped = false;
   int32_t n_done = 0;
   HD_TRY(hd_records_open(ctx, ":memory:", true, &records));
@@ -229,8 +229,8 @@ static heddle_status tune_product(heddle_context *ctx, const lease_args *a, cons
   return status;
 }
 
-/* A key of a later version, or a product that no kernel supports, is failed; a device that cannot
- * work is this process' own failure. */
+/* An unknown key or a product that no kernel supports is reported as failed. If the device does not
+ * work, the process itself fails. */
 static heddle_status lease(heddle_context *ctx, const lease_args *a, const char *const *argv) {
   hd_product product;
   hd_front front = {0};
@@ -289,9 +289,9 @@ int tune_lease(int argc, char **argv) {
     code = cli_usage_error("tune.product", "--product is missing; legal: a product key");
   if (code != CLI_GO)
     return code;
-  prctl(PR_SET_PDEATHSIG, SIGKILL); /* an agent that was killed leaves nobody at the device */
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* do not outlive a killed agent */
   if (a.gpu)
-    setenv("CUDA_VISIBLE_DEVICES", a.gpu, 1); /* for the measuring process, before it starts */
+    setenv("CUDA_VISIBLE_DEVICES", a.gpu, 1); /* before the measuring process starts */
   (void)fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
   heddle_context *ctx = heddle_context_create();
   worker_words words;

@@ -35,14 +35,14 @@ static double error_of(const point *p) {
   return fabs(p->predicted / p->measured - 1);
 }
 
-/* Farthest from the diagonal first. */
+/* Orders by distance from the diagonal, farthest first. */
 static int by_distance(const void *a, const void *b) {
   const point *x = a, *y = b;
   double dx = fabs(log(x->predicted / x->measured)), dy = fabs(log(y->predicted / y->measured));
   return (dx < dy) - (dx > dy);
 }
 
-/* Of a sorted list the first of each product, at most WORST; their number. */
+/* The worst point of each product from a sorted list, at most WORST; returns their number. */
 static int32_t worst_of(const points *p, const point *worst[WORST]) {
   int32_t n = 0;
   for (int64_t i = 0; i < p->n && n < WORST; i++) {
@@ -55,7 +55,7 @@ static int32_t worst_of(const points *p, const point *worst[WORST]) {
   return n;
 }
 
-/* Types in their own order; a product's is A's. */
+/* The number of points whose A has this type. */
 static int32_t count_of(const points *p, heddle_elem elem, double *error) {
   int32_t n = 0;
   double sum = 0;
@@ -81,7 +81,7 @@ static void format_point(const point *p, char *text, size_t size) {
 static const char *const colours[SVG_N_COLOURS] = {"c0 open", "c1 open", "c2 open",
                                                    "c3 open", "c4 open", "c5 open"};
 
-/* y = factor * x within the panel. */
+/* Draws y = factor * x within the panel. */
 static void draw_ratio(hd_strbuf *out, const svg_panel *p, double factor, const char *class) {
   double from = fmax(p->x.lo, p->y.lo / factor), to = fmin(p->x.hi, p->y.hi / factor);
   if (from < to)

@@ -1,4 +1,4 @@
-/* heddle tune list, merge, export: the records. */
+/* heddle tune list, merge, export: commands on the records. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static bool print_choice(void *user, const hd_choice *c) {
   return true;
 }
 
-/* What was not measured, and is not said, is left out. */
+/* Sets a time in microseconds, unless it was not measured. */
 static void set_us(json_t *object, const char *key, double seconds) {
   if (seconds > 0)
     json_object_set_new(object, key, json_real(seconds * 1e6));
@@ -145,7 +145,7 @@ static const char merge_about[] =
     "Adds the records of other databases to --db. Merging twice changes nothing.";
 static const char merge_examples[] = "heddle tune merge --db all.db monday.db tuesday.db\n";
 
-/* All of them can be read: INTO is not made for nothing. */
+/* Checks that all inputs can be read, before INTO is created. */
 static heddle_status check_from(heddle_context *ctx, const char *const *from, int n) {
   for (int i = 0; i < n; i++) {
     hd_records *records;

@@ -1,7 +1,7 @@
-/* heddle tune scripted: a measuring process without a GPU. It speaks the protocol of heddle tune
- * worker (lib/Tune/README.md); its times are the cost model's, bent a little by each schedule's
- * hash, with noise; its faults come on demand. Its figures are computed: the service keeps them in
- * classes of their own ("scripted:…"). */
+/* heddle tune scripted: a measuring process without a GPU, for tests. It speaks the protocol of
+ * heddle tune worker (lib/Tune/README.md). Its times are the cost model's, varied a little by the
+ * schedule's hash, with noise; faults are injected on request. Its times are not measured, so the
+ * service keeps them in separate classes ("scripted:…"). */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ typedef struct scripted {
   hd_product product;
   hd_front front;
   bool has_product;
-  uint64_t random; /* of the noise */
+  uint64_t random; /* state of the noise */
   const char *faults, *build, *name;
   int64_t pace_ms, noise_permille, slow_permille, throttle, seed;
 } scripted;
@@ -83,7 +83,7 @@ static void eats_memory(void) {
   }
 }
 
-/* Over its own memory, until that ends it. */
+/* Overwrites its memory until it crashes. */
 static void scribbles(void) {
   char *at = malloc(64);
   for (size_t i = 0;; i += 64)
@@ -96,7 +96,7 @@ static void goes_mute(void) {
   hangs();
 }
 
-/* Its end is not the end of its output. */
+/* Exits while a child keeps its output open. */
 static void leaves_an_orphan(void) {
   if (fork() == 0) {
     prctl(PR_SET_PDEATHSIG, 0);
@@ -126,7 +126,7 @@ static void refuses(void) {
   printf("refused by ptxas\n");
 }
 
-/* What it does instead of measuring. */
+/* Faults that replace a measurement. */
 static const struct fault {
   const char *name;
   void (*commit)(void);
@@ -156,7 +156,7 @@ static const struct fault *fault_named(const char *name, size_t len) {
   return NULL;
 }
 
-/* "NAME=PERCENT,…": whether each is one. */
+/* Checks "NAME=PERCENT,…". */
 static heddle_status check_faults(heddle_context *ctx, const char *text) {
   for (const char *at = text; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
     size_t len = strcspn(at, "=,");
@@ -186,7 +186,7 @@ static uint64_t hash_of(const scripted *s, const char *schedule, const char *sal
   return hd_hash_mix(hd_hash_combine(h, hd_hash_bytes(salt, strlen(salt))).lo + (uint64_t)s->seed);
 }
 
-/* The fault that befalls this schedule, always the same; NULL: none. */
+/* The fault for this schedule, always the same one; NULL: none. */
 static const struct fault *fault_of(const scripted *s, const char *schedule) {
   uint64_t at = hash_of(s, schedule, "fault") % 100, until = 0;
   const char *text = s->faults ? s->faults : "";
@@ -205,7 +205,7 @@ static double unit(uint64_t x) {
   return (double)(x >> 11) * 0x1p-53;
 }
 
-/* Seconds a launch without noise; 0: not a legal schedule. */
+/* Seconds per launch without noise; 0: an illegal schedule. */
 static double seconds_of(scripted *s, const char *text) {
   static const int64_t fixed[3] = {0};
   hd_schedule schedule;
@@ -228,7 +228,7 @@ static void pause_for(const scripted *s) {
   usleep((useconds_t)(s->pace_ms * 1000));
 }
 
-/* The code that a build makes of a schedule: the same of the same words. */
+/* A hash in place of the cubin's: equal schedules of one build have equal hashes. */
 static void cubin_of(const scripted *s, const char *schedule, char out[33]) {
   hd_hash_format((hd_hash){hash_of(s, schedule, s->build), hash_of(s, schedule, "code")}, out);
 }

@@ -28,12 +28,12 @@ static void add(all_times *all, const hd_product *p, bool quick, const char *sch
   HD_PUSH(t->list, t->n, t->cap, timed);
 }
 
-/* A field that a line of a grid can have as its word; "none" is refused there, by column. */
+/* The field if it is a word of a grid line, else "none", which is then refused with its column. */
 static const char *word(const char *field) {
   return field && *field && !strpbrk(field, " \t") ? field : "none";
 }
 
-/* A row's product, as a line of a grid. */
+/* Makes a grid line from a row, and reads its product. */
 static heddle_status product_of(heddle_context *ctx, const csv_row *row, const char *order,
                                 hd_product *p) {
   const char *promise = csv_get(row, "promise");
@@ -48,10 +48,11 @@ static heddle_status product_of(heddle_context *ctx, const csv_row *row, const c
   return hd_product_line(ctx, csv_loc(row), "sm_90a", text, p);
 }
 
-/* The right times of Heddle's schedules; other contenders' rows are passed over. */
+/* Adds correct times of Heddle's schedules; skips rows of other contenders. */
 static heddle_status add_row(heddle_context *ctx, const csv_row *row, void *user) {
   const char *name = csv_get(row, "contender"), *verdict = csv_get(row, "verdict");
-  const char *predecessor = csv_get(row, "predecessor"); /* whose time is in the row's */
+  const char *predecessor = csv_get(row, "predecessor"); /* the row's time includes the
+                                                            predecessor */
   char order[8] = "";
   int at = 0;
   double us;

@@ -1,4 +1,4 @@
-/* heddle/tune_times.h: measurements of many schedules, from records or from CSV. */
+/* heddle/tune_times.h: measured times of many schedules, from records or from CSV. */
 #ifndef HD_TUNE_TIMES_H
 #define HD_TUNE_TIMES_H
 
@@ -7,23 +7,23 @@
 
 typedef struct product_times {
   hd_product product;
-  bool quick; /* looks of a millisecond (rounds 1), where the others are interleaved */
-  hd_timed *list; /* owned, each schedule too */
+  bool quick; /* single rounds of a millisecond (rounds 1), not interleaved ones */
+  hd_timed *list; /* owned, with each schedule */
   int64_t n, cap;
 } product_times;
 
 typedef struct all_times {
   product_times *list; /* owned */
   int64_t n, cap;
-  char *device;       /* owned: that of the records; NULL: CSV names none */
-  char *other_device; /* owned: another that they are of; NULL: none */
+  char *device;       /* owned: of the records; NULL: unknown (CSV) */
+  char *other_device; /* owned: a second device among the records; NULL: none */
 } all_times;
 
-/* Quick looks of a database, or the rows of a CSV file by the columns type, m, k, n, us, verdict,
- * contender, d_type and (if it has them) promise and rounds: quick looks stand apart from what was
- * interleaved; just one of the paths is not NULL. HEDDLE_INVALID when there are none. */
+/* Reads the single rounds of a database, or the rows of a CSV file with the columns type, m, k, n,
+ * us, verdict, contender, d_type, and optionally promise and rounds. Single rounds and interleaved
+ * times stay separate. Exactly one path is not NULL. HEDDLE_INVALID if there are no times. */
 heddle_status tune_times_read(heddle_context *ctx, const char *db, const char *csv, all_times *all);
-/* Tells of every schedule what the model says of it; stops at a status of `each`. */
+/* Calls `each` with the model's prediction for every schedule; stops at a failure. */
 typedef heddle_status tune_predicted(void *user, const product_times *product,
                                      const hd_timed *timed, const hd_cost *cost);
 heddle_status tune_times_predict(heddle_context *ctx, const all_times *all,

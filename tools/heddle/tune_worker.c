@@ -1,6 +1,6 @@
-/* heddle tune worker: the child that compiles or measures for `heddle tune`. It reads one
- * request a line from standard input and answers each with one line on standard output;
- * lib/Tune/README.md has them all. It may crash or hang: that is what it is for. */
+/* heddle tune worker: the child process that compiles or measures for `heddle tune`. It reads
+ * requests from standard input and answers each on standard output, one line each
+ * (lib/Tune/README.md). It runs kernels that may crash or hang, in isolation from the tuner. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "compile_input.h"
 #include "tune_commands.h"
 
-enum { LINE_BYTES = 8192, MOST_FINALISTS = HD_TUNE_MOST_FINALISTS + 2 };
+enum { LINE_BYTES = 8192, MAX_FINALISTS = HD_TUNE_MOST_FINALISTS + 2 };
 
 typedef struct worker {
   heddle_context *ctx;
@@ -27,14 +27,14 @@ typedef struct worker {
   int64_t device_index, seed;
   heddle_runtime *runtime; /* NULL: not opened yet */
   hd_device *device;
-  hd_nvml *nvml; /* may stay NULL */
-  hd_bench_host *host; /* the values; A is kept while products differ in N alone */
+  hd_nvml *nvml; /* NULL if unavailable */
+  hd_bench_host *host; /* operand values; A is kept while only N changes */
   hd_workload *workload;
 } worker;
 
 /* ---- answers ---- */
 
-/* One line whatever the sentence holds. */
+/* Prints the answer on one line, even if the text has several. */
 static void answer(const char *word, const char *text) {
   printf("%s ", word);
   for (; *text; text++)
@@ -86,7 +86,7 @@ static heddle_status do_product(worker *w, const char *text) {
   return HEDDLE_OK;
 }
 
-/* The hash of what ptxas made; false without ptxas, when nobody but the driver knows the code. */
+/* The hash of the cubin; false without ptxas, because the driver then compiles. */
 static bool cubin_hash(const heddle_compiled *compiled, char out[33]) {
   size_t n_bytes;
   const void *cubin = heddle_compiled_cubin(compiled, &n_bytes);
@@ -116,7 +116,7 @@ static heddle_status do_compile(worker *w, const char *schedule) {
   return HEDDLE_OK;
 }
 
-/* What the device said at the end of the measurement. */
+/* Sensor values at the end of the measurement. */
 static hd_nvml_sample read_sensors(const worker *w) {
   hd_nvml_sample s;
   return w->nvml && hd_nvml_read(NULL, w->nvml, &s) == HEDDLE_OK ? s : (hd_nvml_sample){0};
@@ -129,7 +129,7 @@ static void print_state(const worker *w, const hd_candidate *c, const hd_nvml_sa
   printf("\n");
 }
 
-/* The quick look; sustained as well: then alone, and power and clock are of that. */
+/* Measures one round. If sustained, also measures alone; power and clock are then of that run. */
 static heddle_status time_candidate(worker *w, const hd_candidate *c, bool sustained) {
   static const double SETTLE_S = 0.3, SUSTAINED_S = 0.5;
   size_t n_sets = hd_workload_n_sets(w->workload);
@@ -174,9 +174,9 @@ static heddle_status do_measure(worker *w, const char *schedule, bool sustained)
 }
 
 static heddle_status play_final(worker *w, const hd_candidate *list, int32_t n, int32_t n_rounds) {
-  hd_contender contender[MOST_FINALISTS];
-  hd_timing t[MOST_FINALISTS];
-  double samples[MOST_FINALISTS * HD_MOST_ROUNDS];
+  hd_contender contender[MAX_FINALISTS];
+  hd_timing t[MAX_FINALISTS];
+  double samples[MAX_FINALISTS * HD_MOST_ROUNDS];
   hd_rounds rounds = hd_rounds_for(w->product.n);
   double error;
   if (n_rounds > 0 && n_rounds <= HD_MOST_ROUNDS)
@@ -203,12 +203,12 @@ static heddle_status play_final(worker *w, const hd_candidate *list, int32_t n, 
 
 /* "ROUNDS<tab>SCHEDULE<tab>SCHEDULE…" */
 static heddle_status do_final(worker *w, char *text) {
-  hd_candidate list[MOST_FINALISTS] = {0};
+  hd_candidate list[MAX_FINALISTS] = {0};
   int32_t n = 0;
   char *rest = NULL, *word = strtok_r(text, "\t", &rest);
   int32_t n_rounds = word ? (int32_t)strtol(word, NULL, 10) : 0;
   heddle_status status = need_workload(w);
-  while (status == HEDDLE_OK && n < MOST_FINALISTS && (word = strtok_r(NULL, "\t", &rest))) {
+  while (status == HEDDLE_OK && n < MAX_FINALISTS && (word = strtok_r(NULL, "\t", &rest))) {
     w->compile.schedule = word;
     status = hd_candidate_load(w->ctx, w->workload, &w->compile, &list[n]);
     n += status == HEDDLE_OK;
@@ -220,7 +220,7 @@ static heddle_status do_final(worker *w, char *text) {
   return status;
 }
 
-/* The device alone, without a product: what it does today. */
+/* Measures the state of the device with fixed kernels, without a product. */
 static heddle_status do_canary(worker *w) {
   hd_canary canary;
   if (!w->device)
@@ -288,7 +288,7 @@ int tune_worker(int argc, char **argv) {
   int code = cli_parse(&command, argc, argv, NULL, NULL);
   if (code != CLI_GO)
     return code;
-  prctl(PR_SET_PDEATHSIG, SIGKILL); /* a tuner that was killed leaves no child at the device */
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* do not outlive a killed tuner */
   char *found = ptxas ? NULL : compile_find_ptxas();
   w.compile.ptxas = !ptxas ? found : strcmp(ptxas, "none") ? ptxas : NULL;
   w.ctx = heddle_context_create();

@@ -12,13 +12,13 @@ static heddle_status split(heddle_context *ctx, worker_words *w) {
   int n = 0;
   for (char *rest = NULL, *word = strtok_r(w->text, " ", &rest); word;
        word = strtok_r(NULL, " ", &rest), n++)
-    if (n + 1 < WORKER_WORDS_MOST)
+    if (n + 1 < WORKER_MAX_WORDS)
       w->argv[n] = word;
-  if (n == 0 || n + 1 > WORKER_WORDS_MOST)
+  if (n == 0 || n + 1 > WORKER_MAX_WORDS)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.worker",
                     "got %d words in --worker; legal: 1 to %d; nearest: a script that contains "
                     "them", n,
-                    WORKER_WORDS_MOST - 1);
+                    WORKER_MAX_WORDS - 1);
   w->argv[n] = NULL;
   return HEDDLE_OK;
 }

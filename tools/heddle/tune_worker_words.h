@@ -1,5 +1,5 @@
-/* heddle/tune_worker_words.h: how the measuring process is started: --worker's words, or this
- * program itself. */
+/* heddle/tune_worker_words.h: the command line of the measuring process: --worker's words, or this
+ * program. */
 #ifndef HD_TUNE_WORKER_WORDS_H
 #define HD_TUNE_WORKER_WORDS_H
 
@@ -7,17 +7,17 @@
 
 #include "Support/scratch.h"
 
-enum { WORKER_WORDS_MOST = 32 };
+enum { WORKER_MAX_WORDS = 32 };
 
 typedef struct worker_words {
-  const char *argv[WORKER_WORDS_MOST]; /* NULL ends it */
+  const char *argv[WORKER_MAX_WORDS]; /* ends with NULL */
   char self[4096], device[32], seed[32];
   char *text;     /* owned */
-  hd_scratch own; /* its folder of compiled kernels, when none was named */
+  hd_scratch own; /* temporary folder of compiled kernels, if none was given */
 } worker_words;
 
-/* worker, cache and ptxas may be NULL; they are borrowed. The processes share compiled kernels
- * through a folder: cache, or one that lasts until worker_words_free. */
+/* worker, cache and ptxas may be NULL; they are borrowed. The processes share compiled kernels in a
+ * folder: cache, or a temporary one until worker_words_free. */
 heddle_status worker_words_make(heddle_context *ctx, const char *worker, int64_t device,
                                 int64_t seed, const char *cache, const char *ptxas,
                                 worker_words *words);
