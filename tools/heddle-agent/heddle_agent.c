@@ -1,4 +1,4 @@
-/* heddle-agent: works for a tuning service on one GPU (docs/service.md, lib/Agent). */
+/* heddle-agent: works on one GPU for a tuning service (docs/service.md, lib/Agent). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void log_line(void *user, const char *line) {
   fprintf(stderr, "{\"at\":\"%s\",%s\n", at, line + 1);
 }
 
-/* `heddle` beside this program. */
+/* Path of `heddle` in the folder of this program. */
 static char *find_heddle(void) {
   char self[4096];
   ssize_t len = readlink("/proc/self/exe", self, sizeof self - 16);
@@ -56,7 +56,7 @@ static heddle_status read_token(heddle_context *ctx, const char *path, char **to
 }
 
 static char *default_state(const char *scripted, int64_t gpu) {
-  const char *home = getenv("STATE_DIRECTORY"); /* systemd's */
+  const char *home = getenv("STATE_DIRECTORY"); /* set by systemd */
   char text[512];
   snprintf(text, sizeof text, "%s/%s%lld", home ? home : "heddle-agent",
            scripted ? "scripted-" : "gpu-", (long long)gpu);
@@ -130,5 +130,5 @@ int main(int argc, char **argv) {
   hd_free(heddle);
   hd_free(state);
   hd_free(token);
-  return cli_close(cli_finish(ctx, status)); /* a signal that came has been heeded */
+  return cli_close(cli_finish(ctx, status)); /* a signal that arrived was handled */
 }

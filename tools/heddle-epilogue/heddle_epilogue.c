@@ -1,6 +1,6 @@
-/* heddle-epilogue FILE NAME: LLVM IR of an epilogue, text or bitcode, to the text that heddle reads
- * by itself (lib/Emit/user_ir.h). Started by heddle for each epilogue that LLVM has to read: what
- * crashes or hangs LLVM ends this process alone. */
+/* heddle-epilogue FILE NAME: converts the LLVM IR of an epilogue, text or bitcode, to the subset
+ * that heddle parses without LLVM (lib/Emit/user_ir.h). heddle starts it for each epilogue that
+ * needs LLVM, so that input that crashes or hangs LLVM ends only this process. */
 #include <stdbool.h>
 #include <stdio.h>
 

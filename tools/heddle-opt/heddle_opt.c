@@ -1,4 +1,4 @@
-/* heddle-opt: reads a module, verifies it, runs passes over it, checks it, prints it. */
+/* heddle-opt: reads and verifies a module, runs passes over it, checks it, prints it. */
 #include <stdio.h>
 
 #include "Check/check.h"

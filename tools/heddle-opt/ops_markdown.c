@@ -2,7 +2,7 @@
 
 #include "opt.h"
 
-/* What one letter of `levels` is called. */
+/* Writes the names of the levels, one per letter. */
 static void add_levels(hd_strbuf *out, const char *levels) {
   static const char *const names[] = {"P", "problem", "T", "tile", "R", "role", "S", "sync"};
   for (const char *c = levels; *c; c++)
@@ -21,7 +21,8 @@ static const char *letter_text(char letter) {
   return "?";
 }
 
-/* "iii.*" with "lo hi step carried " as `lo: i32, hi: i32, step: i32, carried: any…` */
+/* Formats letters "iii.*" and names "lo hi step carried " as `lo: i32, hi: i32, step: i32, carried:
+ * any…`. */
 static void add_values(hd_strbuf *out, const char *letters, const char *names) {
   for (const char *c = letters; *c; c++) {
     int length = (int)strcspn(names, " ");

@@ -1,4 +1,4 @@
-/* heddle-opt/opt.h: what the files of heddle-opt share. */
+/* heddle-opt/opt.h: shared by the files of heddle-opt. */
 #ifndef HD_OPT_H
 #define HD_OPT_H
 
@@ -13,13 +13,13 @@ typedef struct opt_options {
       print_ops_md, print_schedule_md;
 } opt_options;
 
-/* Runs the passes that the options name, printing and timing as they say. */
+/* Runs the passes that the options name, and prints and times them as the options say. */
 heddle_status opt_run_passes(heddle_context *ctx, const opt_options *options, hd_module *module);
 void opt_list_passes(void);
-/* True when the options name something to print behind passes, or a page of them: then the last
- * module is printed only where -o says. */
+/* True if the options print modules after passes, or an HTML page of them. The final module is then
+ * printed only with -o. */
 bool opt_prints_after(const opt_options *options);
-/* The text of docs/ir.md that follows from ops.def. */
+/* The part of docs/ir.md that is generated from ops.def. */
 void opt_ops_markdown(hd_strbuf *out);
 
 #endif

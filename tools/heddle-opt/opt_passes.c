@@ -67,7 +67,7 @@ static heddle_status add_pipeline(heddle_context *ctx, plan *p) {
   return HEDDLE_OK;
 }
 
-/* An option that names a pass says nothing unless that pass runs. */
+/* Refuses an option for a pass that does not run. */
 static heddle_status check_runs(heddle_context *ctx, const plan *p, const char *option,
                                 const char *name) {
   const hd_pass *pass;
@@ -93,7 +93,7 @@ static heddle_status check_plan(heddle_context *ctx, const opt_options *o, const
   return HEDDLE_OK;
 }
 
-/* --stop-after alone means the pipeline up to there. */
+/* --stop-after without --pass runs the pipeline up to that pass. */
 static heddle_status make_plan(heddle_context *ctx, const opt_options *o, plan *p) {
   bool all = o->pass_list && strcmp(o->pass_list, "all") == 0;
   bool none = !o->pass_list && !o->passes.n;
@@ -143,7 +143,7 @@ static heddle_status run_plan(heddle_context *ctx, const opt_options *o, const p
   return HEDDLE_OK;
 }
 
-/* The page has the passes ahead of one that fails, too. */
+/* If a pass fails, the page still has the passes before it. */
 heddle_status opt_run_passes(heddle_context *ctx, const opt_options *o, hd_module *module) {
   plan p = {.n = 0};
   pass_diff diff = {0};

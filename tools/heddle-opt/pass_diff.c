@@ -11,8 +11,8 @@
 
 /* ---- lines ---- */
 
-/* Lines are compared by `key`: the text without its indentation and the numbers of unnamed values,
- * which any pass moves. `match`: the line of the other text that it is; -1: none. */
+/* Lines are compared by `key`, a hash of the text without indentation and without the numbers of
+ * unnamed values, which every pass changes. `match`: index of the matching line; -1: none. */
 typedef struct line {
   const char *text;
   int32_t length, match;
@@ -48,8 +48,8 @@ static lines lines_of(const char *text) {
 
 /* ---- which lines stay ---- */
 
-/* Lengths of the longest common subsequences of x[0 … nx) with each y[0 … k); from their ends with
- * step -1. row: ny + 1 of them. */
+/* Lengths of the longest common subsequences of x[0 … nx) with each y[0 … k). With step -1, counts
+ * from the ends. row has ny + 1 elements. */
 static void common_lengths(const line *x, int32_t nx, const line *y, int32_t ny, int step,
                            int32_t *row) {
   memset(row, 0, sizeof *row * (size_t)(ny + 1));
@@ -62,8 +62,8 @@ static void common_lengths(const line *x, int32_t nx, const line *y, int32_t ny,
     }
 }
 
-/* Matches the lines of a longest common subsequence (Hirschberg: halves x, and y where the two
- * parts have most in common). */
+/* Matches the lines of a longest common subsequence (Hirschberg: splits x in half, and y where the
+ * two parts have the most in common). */
 static void match_lines(line *x, int32_t nx, line *y, int32_t ny, const line *y_all) {
   for (; nx && ny && x->key == y->key; x++, y++, nx--, ny--)
     x->match = (int32_t)(y - y_all);
@@ -88,7 +88,7 @@ static void match_lines(line *x, int32_t nx, line *y, int32_t ny, const line *y_
 
 /* ---- a line ---- */
 
-/* By ops.def: what an op does, which its colour tells. */
+/* Classes of ops by effect, from ops.def. A class has a colour. */
 static const struct op_class {
   const char *class, *about;
 } classes[] = {{"op-sync", "synchronisation"},
@@ -112,7 +112,7 @@ static const char *class_of(hd_op_kind kind) {
   return classes[class].class;
 }
 
-/* Where the op's name stands: behind the results, if it has any. */
+/* The position of the op's name, after the results if it has any. */
 static const char *op_of(const line *l, size_t *length) {
   const char *end = l->text + l->length, *at = l->text;
   while (at < end && *at == ' ')
@@ -160,7 +160,7 @@ static void add_row(hd_strbuf *out, const line *old, const line *new, bool same)
   hd_strbuf_add(out, "</tr>\n");
 }
 
-/* n lines that stay: with more than a few, those between the first and the last ones are folded. */
+/* Prints n unchanged lines. Of more than a few, the inner ones are folded. */
 static void add_same(hd_strbuf *out, const line *old, const line *new, int32_t n) {
   enum { AROUND = 2, FEW = 8 };
   for (int32_t i = 0; i < n; i++) {
@@ -176,7 +176,7 @@ static void add_same(hd_strbuf *out, const line *old, const line *new, int32_t n
   }
 }
 
-/* Lines that stay until one does not; then those that went beside those that came. */
+/* Prints unchanged lines up to the next change, then removed lines beside added ones. */
 static void add_changes(hd_strbuf *out, const lines *old, const lines *new) {
   hd_strbuf_add(out, "<table class=\"diff\">\n");
   for (int32_t i = 0, k = 0; i < old->n || k < new->n;) {

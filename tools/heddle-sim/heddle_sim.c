@@ -1,4 +1,4 @@
-/* heddle-sim: runs a kernel's PTX with its manifest under an adversarial schedule. */
+/* heddle-sim: runs a kernel's PTX with its manifest in the adversarial simulator. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,9 +25,9 @@ typedef struct job {
   hd_arena arena;
   hd_manifest manifest;
   const options *o;
-  uint8_t *waited; /* owned; of each line: a try_wait that was executed 1, that has answered no 2 */
+  uint8_t *waited; /* owned; per line: 1 if a try_wait was executed, 2 if one returned false */
   uint32_t n_lines, hold, n_warps;
-  double seconds; /* of the simulation alone */
+  double seconds; /* of the simulation only */
   timeline timeline;
 } job;
 
@@ -87,7 +87,8 @@ static void print_waits(const job *j) {
   printf("try_waits=%u answered_no=%u\n", n, no);
 }
 
-/* Each element of D is written, and is the reference's: HEDDLE_MISMATCH. *d: what is said of it. */
+/* Checks that each element of D is written and matches the reference: HEDDLE_MISMATCH. *d: the word
+ * to print. */
 static heddle_status verify_d(const job *j, const sim_operands *operands, const uint8_t *written,
                               const char **d) {
   int64_t g, row, col;
@@ -177,7 +178,7 @@ static heddle_status launch(job *j, hd_sim_mode mode, sim_operands *operands) {
     HD_TRY(timeline_write(j->ctx, &j->timeline, j->o->timeline));
     so.trace = NULL;
   }
-  if (status == HEDDLE_OK && workspace) { /* counters are left at zero for the next launch */
+  if (status == HEDDLE_OK && workspace) { /* counters must be zero for the next launch */
     hd_free(trial_data_take_d(&operands->data));
     status = run_launch(j, &sim, &so, operands);
   }
@@ -220,7 +221,7 @@ static heddle_status run_modes(job *j) {
   return worst;
 }
 
-/* An edited PTX still has every entry that a launch may take: one that was cut off is no edit. */
+/* An edited PTX must still have every entry that a launch can use; otherwise it is truncated. */
 static heddle_status check_entries(const job *j) {
   for (int i = 0; i < j->manifest.n_variants; i++) {
     char directive[256];

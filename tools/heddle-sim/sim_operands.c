@@ -19,7 +19,7 @@ static int64_t default_size(const hd_manifest *manifest, const hd_arg *arg) {
   return arg->max > 0 && size > arg->max ? arg->max / by * by : size;
 }
 
-/* NAME=VALUE of an argument that the kernel leaves open. */
+/* Parses NAME=VALUE for an argument that the kernel does not fix. */
 static heddle_status read_kind(heddle_context *ctx, const hd_manifest *manifest, const char *text,
                                hd_arg_kind *kind, const char **value) {
   char name[32];
@@ -92,7 +92,7 @@ static const char *file_of(const cli_texts *files, const char *name) {
   return NULL;
 }
 
-/* Every file is some operand's. */
+/* Checks that each file belongs to an operand. */
 static heddle_status check_files(heddle_context *ctx, const hd_manifest *manifest,
                                  const cli_texts *files) {
   for (int i = 0; i < files->n; i++) {
@@ -113,7 +113,7 @@ static heddle_status check_files(heddle_context *ctx, const hd_manifest *manifes
 
 static heddle_status check_bytes(heddle_context *ctx, const hd_manifest *manifest,
                                  const trial_request *request) {
-  enum { MOST_LOG2 = 30 };
+  enum { MAX_LOG2 = 30 };
   trial_shape s;
   HD_TRY(trial_shape_resolve(ctx, manifest, request->size, &s));
   const struct {
@@ -130,7 +130,7 @@ static heddle_status check_bytes(heddle_context *ctx, const hd_manifest *manifes
     if (!hd_manifest_arg(manifest, operands[i].kind))
       continue;
     bytes *= heddle_elem_get(operands[i].elem)->container_bits / 8.0;
-    if (bytes > (double)(1u << MOST_LOG2))
+    if (bytes > (double)(1u << MAX_LOG2))
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.size",
                       "operand %s has %.0f bytes; legal: at most 1 GiB",
                       hd_arg_name(operands[i].kind), bytes);
@@ -138,7 +138,7 @@ static heddle_status check_bytes(heddle_context *ctx, const hd_manifest *manifes
   return HEDDLE_OK;
 }
 
-/* A as a file gave it: dense again for the reference. */
+/* Unpacks A from a file to a dense matrix for the reference. */
 static heddle_status unpack_matrix(heddle_context *ctx, const hd_manifest *manifest,
                                    const heddle_sparse_info *info, const uint8_t *packed,
                                    size_t row_bytes, uint8_t *dense) {
@@ -188,7 +188,7 @@ static heddle_status read_file(heddle_context *ctx, const hd_manifest *manifest,
 
 /* ---- buffers ---- */
 
-enum { ADDRESS_STEP_LOG2 = 32 /* a buffer a 4 GiB window: nothing reaches its neighbour */ };
+enum { ADDRESS_STEP_LOG2 = 32 /* 4 GiB per buffer, so that an overrun does not reach another */ };
 
 static hd_sim_buffer place(sim_operands *operands, hd_arg_kind kind, void *data, uint64_t n_bytes) {
   uint64_t address = (uint64_t)(operands->n + 1) << ADDRESS_STEP_LOG2;
@@ -202,7 +202,7 @@ static hd_sim_buffer place(sim_operands *operands, hd_arg_kind kind, void *data,
 heddle_status sim_operands_make(heddle_context *ctx, const hd_manifest *manifest,
                                 const cli_texts *args, const cli_texts *files, uint64_t seed,
                                 sim_operands *operands) {
-  static const uint8_t user[256]; /* what a user's function may find where its pointer leads */
+  static const uint8_t user[256]; /* memory for a user's function to read */
   trial_request *request = &operands->request;
   *request = (trial_request){.seed = seed, .bare = true, .user_bytes = user,
                              .n_user_bytes = sizeof user};

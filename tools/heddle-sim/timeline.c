@@ -8,9 +8,10 @@
 #include "Support/memory.h"
 
 static const char WAIT[] = "wait", OTHER[] = "other";
-static const char LOOP[] = "loop"; /* back to a try_wait: of the wait that it follows, else other */
+static const char LOOP[] = "loop"; /* jumps back to a try_wait: part of the preceding wait, else
+                                      other */
 
-/* The first row that an opcode begins with; "" is any. */
+/* The kind of an opcode: the first row that is a prefix of it; "" matches any. */
 static const struct family {
   const char *opcode, *kind;
 } families[] = {{"mma.", "MMA"},
@@ -51,11 +52,11 @@ void timeline_free(timeline *t) {
   *t = (timeline){0};
 }
 
-/* ---- events of the format ---- */
+/* ---- events of the file format ---- */
 
-/* Numbers begin with 1: Perfetto has uses of its own for process 0 (its issue 394), and some of its
- * versions take thread 0 for thread 1 (its pull request 2278). A thread's is its own, as in a
- * system. */
+/* Numbers start at 1, because Perfetto treats process 0 specially (its issue 394), and some of its
+ * versions take thread 0 for thread 1 (its pull request 2278). Thread numbers are unique over all
+ * processes, as in an operating system. */
 static void begin_event(timeline *t, const char *phase, uint32_t cta, uint32_t warp) {
   hd_strbuf_printf(&t->json, "%s\n{\"ph\":\"%s\",\"pid\":%u,\"tid\":%u",
                    t->json.len ? "," : "{\"traceEvents\":[", phase, cta + 1,
@@ -69,7 +70,7 @@ static void name_track(timeline *t, const char *what, uint32_t cta, uint32_t war
                    is_cta ? "process_name" : "thread_name", what, is_cta ? cta : warp);
 }
 
-/* A wait lasts until the warp does something else, the rest as long as it executes. */
+/* A wait lasts until the warp does something else; other slices last as long as they execute. */
 static void end_slice(timeline *t, timeline_slice *s, uint32_t cta, uint32_t warp, uint64_t time) {
   if (!s->kind)
     return;

@@ -1,4 +1,4 @@
-/* Fragments: reading them, and the proof that each is a layout of its tile. */
+/* Reads fragments, and proves that each is a layout of its tile. */
 #include "checked_records.h"
 
 static bool read_images(const record *r, const char *field, int32_t (*image)[HD_LAYOUT_DIMS],
@@ -85,14 +85,14 @@ bool fragment_read(const record *r, fragment *f) {
   return read_map(r, &f->map);
 }
 
-/* Columns counted in units: the column field of a word, shifted down. */
+/* Converts the column field of a word to units, by a shift. */
 static uint32_t in_units(const fragment *f, uint32_t word) {
   unsigned row_bits = f->map.out[0].bits;
   uint32_t row_mask = (1u << row_bits) - 1;
   return (word & row_mask) | (word >> row_bits) / (uint32_t)f->unit << row_bits;
 }
 
-/* The map over contributing lanes only (masked lane bits dropped), columns in units. */
+/* The map without masked lane bits, that is, of contributing lanes only; columns in units. */
 static hd_layout contributing(const fragment *f) {
   hd_layout only = f->map;
   unsigned kept = 0, n = 0;

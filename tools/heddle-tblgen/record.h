@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* The whole dump, and how many errors were reported on it. */
+/* The dump, and the number of errors reported so far. */
 typedef struct dump {
   json_t *root;
   unsigned n_errors;

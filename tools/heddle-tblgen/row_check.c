@@ -1,4 +1,4 @@
-/* Rows: the words of the schema, and the rules that every row obeys. */
+/* Rows: the words of the schema, and the rules for every row. */
 #include <string.h>
 
 #include "checked_records.h"
@@ -66,7 +66,7 @@ static void check_words(const record *row) {
                    json_string_value(json_array_get(modifiers, i)));
 }
 
-/* No row without a source, effects, targets and text. */
+/* Every row has a source, effects, targets and text. */
 static void check_present(const record *row) {
   static const char *const strings[] = {"Ptx", "Source"};
   static const char *const lists[] = {"Where", "Effects"};
@@ -89,7 +89,7 @@ static void check_effects(const record *row) {
   }
 }
 
-/* The tile that an operand's fragment must have: rows x columns; 0 = free. */
+/* Checks the size of an operand's fragment: rows x columns; 0: any. */
 static void check_operand(const record *row, const char *field, long rows, long cols) {
   record op = record_def(row, field);
   record layout = record_def(&op, "Layout");
@@ -120,11 +120,11 @@ static void check_operands(const record *row) {
   check_operand(row, "ScaleB", mma ? vec : 0, n);
 }
 
-/* One contributing lane per value of the masked lane bits: 2 bits of mask = 4 selectors. */
+/* Checks that one lane contributes per value of the masked lane bits: 2 bits = 4 selectors. */
 static void check_selectors(const record *row) {
   record meta = record_def(row, "Meta"), layout = record_def(&meta, "Layout");
   long mask = record_int(&layout, "Mask"), values = mask == 3 ? 4 : mask == 2 ? 2 : 1;
-  /* In tensor memory a selector names a column, and the lanes that are left out are M's. */
+  /* In tensor memory, a selector is a column, and skipped lanes depend on M. */
   if (record_is(&layout, "NoFragment") || !strcmp(record_string(&layout, "Space"), "tensor"))
     return;
   if (record_int(row, "Selectors") != values)

@@ -1,5 +1,5 @@
-/* The generated C: constant tables, each shared array written once. Order: family, then name with
- * numbers compared as numbers, so that the bytes do not depend on how TableGen orders records. */
+/* Writes the generated C: constant tables, each shared array once. The order is by family, then by
+ * name with numbers compared as numbers, so it does not depend on TableGen's order. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,15 +64,15 @@ static record *collect(dump *d, const char *class_name, size_t *n,
 
 /* ---- shared arrays ---- */
 
-/* Texts already written under a prefix: the same text gets the same name. */
+/* Texts already written with a prefix; equal texts get the same name. */
 typedef struct pool {
   const char *prefix, *type;
   char **text;
   size_t n, cap;
 } pool;
 
-/* The index of a text in the pool; writes its definition when new. Consumes text, which starts with
- * '[' when it initialises an array. */
+/* The index of a text in the pool; writes its definition if it is new. Consumes text, which starts
+ * with '[' if it initialises an array. */
 static size_t intern(pool *p, char *text, hd_strbuf *out) {
   for (size_t i = 0; i < p->n; i++)
     if (!strcmp(p->text[i], text)) {
@@ -266,10 +266,10 @@ static void write_row(writer *w, const record *row) {
 
 /* ---- the index by text ---- */
 
-/* A row's text, and its place in hd_spec_rows. */
+/* A row's text, and its index in hd_spec_rows. */
 typedef struct text_entry {
   const char *text;
-  long from_registers; /* rows with A by descriptor come first among equals */
+  long from_registers; /* among equal texts, rows with A by descriptor come first */
   size_t at;
 } text_entry;
 
@@ -283,7 +283,7 @@ static int compare_texts(const void *a, const void *b) {
   return (x->at > y->at) - (x->at < y->at);
 }
 
-/* By a field that holds a text, or by the record's own name (NULL). */
+/* Sorted by a text field, or by the name of the record (field NULL). */
 static void write_index(const record *rows, size_t n, const char *index, const char *field,
                         hd_strbuf *out) {
   text_entry *entry = hd_xmalloc((n + 1) * sizeof *entry);
@@ -312,7 +312,7 @@ static int compare_spellings(const void *a, const void *b) {
   return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Each row's key; of wgmma also the one without .aligned, which ptxas does not miss. */
+/* Adds each row's key. wgmma also gets the spelling without .aligned, which ptxas accepts. */
 static size_t spellings_of(const record *row, size_t at, spelling_entry *entry) {
   const char *text = record_string(row, "Ptx");
   bool wgmma = !strncmp(text, "wgmma.", 6);

@@ -1,4 +1,4 @@
-/* The configuration's keys: config.def as a table. */
+/* The keys of the configuration: config.def as a table. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* heddled.h: what the commands of heddled share. */
+/* heddled.h: shared by the commands of heddled. */
 #ifndef HEDDLED_H
 #define HEDDLED_H
 
@@ -11,13 +11,13 @@ typedef struct setup {
   char *file_text, *tls_key, *tls_cert, *key_path; /* owned */
 } setup;
 
-/* The defaults. */
+/* Sets the defaults. */
 void config_init(hd_config *config);
-/* Sets one key; HEDDLE_INVALID names what is legal and the nearest key. value is borrowed. */
+/* Sets one key; HEDDLE_INVALID names the legal values and the nearest key. value is borrowed. */
 heddle_status config_set(heddle_context *ctx, hd_config *config, const char *file, int line,
                          const char *key, const char *value);
 
-/* Listening sockets of a list of addresses: fds[0..*n). */
+/* Opens listening sockets for a list of addresses: fds[0..*n). */
 enum { MAX_LISTEN = 8 };
 heddle_status listen_all(heddle_context *ctx, const char *addresses, int fds[MAX_LISTEN], int *n);
 

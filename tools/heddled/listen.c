@@ -1,4 +1,4 @@
-/* The sockets that heddled listens on. */
+/* The listening sockets of heddled. */
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static heddle_status failed(heddle_context *ctx, const char *address, const char
                   address, strerror(errno));
 }
 
-/* A socket that a daemon left behind makes way; one that answers does not. */
+/* Replaces a socket file that a previous daemon left; refuses one that accepts connections. */
 static heddle_status listen_unix(heddle_context *ctx, const char *path, int *out) {
   struct sockaddr_un a = {.sun_family = AF_UNIX};
   size_t length = strlen(path);
@@ -40,7 +40,7 @@ static heddle_status listen_unix(heddle_context *ctx, const char *path, int *out
   return HEDDLE_OK;
 }
 
-/* "ADDRESS:PORT" or "[ADDRESS]:PORT". */
+/* Parses "ADDRESS:PORT" or "[ADDRESS]:PORT". */
 static heddle_status listen_tcp(heddle_context *ctx, const char *address, int *out) {
   char host[256];
   int one = 1, fd = -1;

@@ -1,4 +1,4 @@
-/* heddled: the tuning service. This file: its command line and configuration file. */
+/* heddled: the tuning service. This file has its command line and configuration file. */
 #include <stdio.h>
 #include <string.h>
 
@@ -53,10 +53,10 @@ static heddle_status read_config(heddle_context *ctx, const char *path, setup *s
   return HEDDLE_OK;
 }
 
-/* Takes the configuration's options out of the arguments; what is left belongs to the command. */
+/* Removes the configuration's options from the arguments; the rest is for the command. */
 static heddle_status read_options(heddle_context *ctx, int *n, char **args, setup *s) {
   int left = 0;
-  for (int i = 0; i < *n; i++) /* the file first: options stand above it */
+  for (int i = 0; i < *n; i++) /* read the file first, so that options override it */
     if (strcmp(args[i], "--config") == 0 && i + 1 < *n)
       HD_TRY(read_config(ctx, args[i + 1], s));
   for (int i = 0; i < *n; i++) {

@@ -13,7 +13,7 @@
 
 /* ---- files ---- */
 
-/* Beside the SQLite file; of PostgreSQL here. */
+/* Next to the SQLite file; in the current folder for PostgreSQL. */
 static char *key_path_of(const hd_config *c) {
   hd_strbuf path = {0};
   if (*c->key_file)
@@ -25,7 +25,7 @@ static char *key_path_of(const hd_config *c) {
   return hd_strbuf_take(&path);
 }
 
-/* Nobody else may read it: it signs for this service. */
+/* Only the owner may read the key, because it signs for this service. */
 static heddle_status make_key(heddle_context *ctx, setup *s) {
   mode_t before = umask(077);
   hd_key_make(s->config.key);
@@ -34,8 +34,8 @@ static heddle_status make_key(heddle_context *ctx, setup *s) {
   return status;
 }
 
-/* The files that the configuration names: TLS, and the signing key, which is made when it is absent
- * and `make` says so. */
+/* Reads the files that the configuration names: TLS and the signing key. A missing key is created
+ * if `make`. */
 static heddle_status read_files(heddle_context *ctx, setup *s, bool make) {
   size_t n;
   hd_config *c = &s->config;
@@ -53,13 +53,13 @@ static heddle_status read_files(heddle_context *ctx, setup *s, bool make) {
 
 /* ---- serving ---- */
 
-/* Log lines go to standard error, each with one write. */
+/* Writes a log line to standard error with a single write. */
 static void log_line(void *user, const char *line) {
   (void)user;
   fprintf(stderr, "%s\n", line);
 }
 
-/* As many descriptors as connections may want. */
+/* Raises the limit of file descriptors for the maximum number of connections. */
 static void raise_limit(int64_t n_connections) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
@@ -96,7 +96,7 @@ heddle_status command_serve(heddle_context *ctx, setup *s) {
   sigemptyset(&ends);
   sigaddset(&ends, SIGTERM);
   sigaddset(&ends, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &ends, NULL); /* every thread inherits it */
+  pthread_sigmask(SIG_BLOCK, &ends, NULL); /* all threads inherit the mask */
   signal(SIGPIPE, SIG_IGN);
   s->config.log = log_line;
   raise_limit(s->config.max_connections);
@@ -107,14 +107,14 @@ heddle_status command_serve(heddle_context *ctx, setup *s) {
 
 /* ---- checking ---- */
 
-/* Everything that serving would find, without serving: the database is not written to. */
+/* Checks everything that serving checks, without writing to the database. */
 heddle_status command_check(heddle_context *ctx, setup *s) {
   hd_store *store;
   json_t *tokens;
   HD_TRY(read_files(ctx, s, false));
   HD_TRY(hd_store_open(ctx, s->config.store, &store));
   size_t n_tokens = 0;
-  heddle_context *quiet = heddle_context_create(); /* before the first start there are no tables */
+  heddle_context *quiet = heddle_context_create(); /* there are no tables before the first start */
   if (hd_token_list(quiet, store, &tokens) == HEDDLE_OK) {
     n_tokens = json_array_size(tokens);
     json_decref(tokens);

@@ -47,13 +47,13 @@ void trial_data_free(trial_data *data) {
 
 /* ---- dense operands ---- */
 
-/* The last row ends with its last element: what lies behind is guard already. before: elements of a
- * batch's other matrices. */
+/* Bytes up to the last element; guards follow immediately. before: elements of a batch's other
+ * matrices. */
 static size_t stored_bytes(heddle_elem elem, const trial_stored *s, int64_t before) {
   return hd_elem_bytes(elem, (size_t)(before + (s->rows - 1) * s->pitch + s->cols));
 }
 
-/* Of a batch matrix below matrix, each `stride` elements behind the one before. */
+/* Reads a file with the n matrices one below another; they are stored `stride` elements apart. */
 static heddle_status read_rows(heddle_context *ctx, const char *path, heddle_elem elem,
                                const trial_stored *s, int64_t n, int64_t stride, uint8_t *to) {
   void *rows = NULL;
@@ -94,7 +94,7 @@ static heddle_status add_dense(heddle_context *ctx, uint64_t seed, const dense_o
   if (o->file)
     return read_rows(ctx, o->file, o->elem, &o->stored, n, trial_before(s, o->kind, 1),
                      block->data);
-  /* Each operand its own stream of numbers. */
+  /* Each operand has its own random stream. */
   for (int64_t i = 0; i < n; i++) {
     hd_fill fill = {.seed = seed * TRIAL_STREAMS + (uint64_t)o->kind +
                             (uint64_t)i * TRIAL_NEXT_MATRIX,
@@ -111,10 +111,10 @@ static heddle_status add_dense(heddle_context *ctx, uint64_t seed, const dense_o
 
 typedef struct limits {
   unsigned a, b, other; /* 0: random */
-  unsigned b_one_in;    /* hd_fill's */
+  unsigned b_one_in;    /* as in hd_fill */
 } limits;
 
-/* Root mean square of a made element (Reference/operands.h), about. */
+/* Approximate root mean square of a generated element (Reference/operands.h). */
 static double spread(heddle_elem elem, unsigned limit) {
   const heddle_elem_info *info = heddle_elem_get(elem);
   if (limit)
@@ -136,8 +136,8 @@ static bool is_scaled(const hd_manifest *manifest) {
   return hd_manifest_arg(manifest, HD_ARG_SCALE_A) || hd_manifest_arg(manifest, HD_ARG_SCALE_B);
 }
 
-/* Sums of products without a sign only grow: where nothing scales them for a D of 8 bits, all of it
- * would be its type's largest value, and right or wrong the same. So B is mostly zeros. */
+/* Sums of products without a sign only grow. Unscaled, an 8-bit D would be saturated everywhere,
+ * and errors would not show. So B is mostly zeros. */
 static void thin(const hd_manifest *manifest, int64_t k, limits *limit) {
   enum { MIDDLE = 64 };
   if (!is_narrow(manifest) || products_have_sign(manifest) || is_scaled(manifest))
@@ -155,11 +155,11 @@ static heddle_status choose_limits(heddle_context *ctx, const hd_manifest *manif
   if (!request->exact)
     return HEDDLE_OK;
   out->other = 4;
-  /* Exact block scales are 1 and 2: each product counts up to four times. Of promoted sums a
-   * k-block is what a tensor core adds up: others are added in f32, exact up to MOST_PROMOTED. */
-  enum { K_BLOCK = 128, MOST_PROMOTED = 1 << 16 };
+  /* Exact block scales are 1 and 2, so a product counts up to four times. With promotion, a tensor
+   * core only sums one k-block; these sums are added in f32, exact up to MAX_PROMOTED. */
+  enum { K_BLOCK = 128, MAX_PROMOTED = 1 << 16 };
   const hd_arg *scale = hd_manifest_arg(manifest, HD_ARG_BLOCK_SCALE_A);
-  bool promoted = scale && scale->elem == HEDDLE_F32 && shape->k <= MOST_PROMOTED;
+  bool promoted = scale && scale->elem == HEDDLE_F32 && shape->k <= MAX_PROMOTED;
   uint64_t k = promoted ? K_BLOCK : (uint64_t)shape->k * (manifest->scale_block ? 4 : 1);
   HD_TRY(hd_exact_limits(ctx, manifest->a_elem, manifest->b_elem, manifest->acc_elem, k, &out->a,
                          &out->b));
@@ -167,7 +167,7 @@ static heddle_status choose_limits(heddle_context *ctx, const hd_manifest *manif
   return HEDDLE_OK;
 }
 
-/* Of pairs the rows of gate and up interleaved. */
+/* Packs A; for pairs, interleaves rows of gate and up first. */
 static heddle_status pack(heddle_context *ctx, const hd_manifest *manifest, uint64_t m, uint64_t k,
                           const void *dense, size_t row_bytes, void *packed) {
   heddle_family family = trial_kernel_family(manifest);
@@ -184,7 +184,7 @@ static heddle_status pack(heddle_context *ctx, const hd_manifest *manifest, uint
   return status;
 }
 
-/* A as the kernel reads it, with the injected fault. */
+/* Adds A as the kernel reads it, with the injected fault. */
 static heddle_status add_packed(heddle_context *ctx, const hd_manifest *manifest,
                                 trial_fault plant, trial_data *data) {
   heddle_family family = trial_kernel_family(manifest);
@@ -218,7 +218,7 @@ static uint64_t float_bits(float x) {
   return bits;
 }
 
-/* A scalar that the kernel takes; the constant 1 otherwise. */
+/* The value of a scalar argument; 1 if the kernel does not have it. */
 static float scalar(const hd_manifest *manifest, hd_arg_kind kind, float asked, float otherwise) {
   if (!hd_manifest_arg(manifest, kind))
     return 1.0f;
@@ -248,7 +248,7 @@ static void set_values(const hd_manifest *manifest, const trial_request *request
   v[HD_ARG_BETA] = float_bits(data->beta);
 }
 
-/* A file for an operand that the problem does not have would be read by nobody. */
+/* Refuses a file for an operand that the problem does not have. */
 static heddle_status check_wanted(heddle_context *ctx, const hd_manifest *manifest,
                                   const char *file, hd_arg_kind kind) {
   if (!file || hd_manifest_arg(manifest, kind))
@@ -260,8 +260,8 @@ static heddle_status check_wanted(heddle_context *ctx, const hd_manifest *manife
 
 /* ---- scales ---- */
 
-/* The power of two that brings D into the middle of an 8-bit range: neither all zeros nor all
- * saturated. Products without a sign only grow. */
+/* The power of two that scales D to the middle of an 8-bit range, so that it is neither all zeros
+ * nor saturated. Products without a sign only grow. */
 static double scale_unit(const hd_manifest *manifest, const limits *limit, int64_t k) {
   enum { MIDDLE = 32 };
   if (!is_narrow(manifest))
@@ -272,8 +272,9 @@ static double scale_unit(const hd_manifest *manifest, const limits *limit, int64
   return ldexp(1, (int)floor(log2(MIDDLE / size)));
 }
 
-/* Half to double; exact: powers of two, so that products stay exact. One alone is positive: its
- * sign would be that of all sums, and an activation or an unsigned D might show none of them. */
+/* Values from 0.5 to 2 times unit; if exact, powers of two, so that products stay exact. A single
+ * scale is positive: a negative one could make all sums negative, and ReLU or an unsigned D would
+ * hide them. */
 static void shape_scales(trial_block *block, bool exact, double unit) {
   float *v = (float *)(void *)block->data;
   size_t n = block->n_bytes / sizeof *v;
@@ -345,7 +346,7 @@ static heddle_status add_offsets(heddle_context *ctx, const hd_manifest *manifes
                                          : HEDDLE_OK;
 }
 
-/* Indices of columns, as they are made, and in device memory with the injected fault. */
+/* Adds indices of columns: `index` is correct; device memory gets the injected fault. */
 static heddle_status add_index(heddle_context *ctx, const hd_manifest *manifest,
                                const trial_request *r, hd_arg_kind kind, trial_fault fault,
                                int32_t **index, trial_data *data) {
@@ -440,7 +441,7 @@ heddle_status trial_data_make(heddle_context *ctx, const hd_manifest *manifest,
   HD_TRY(trial_operand_sizes(ctx, manifest, request, asked));
   HD_TRY(trial_shape_resolve(ctx, manifest, asked, &data->shape));
   set_values(manifest, request, data);
-  /* Refuses sizes and pitches before anything of their size is allocated. */
+  /* Refuses illegal sizes and pitches before operands of that size are allocated. */
   uint64_t unused;
   hd_values probe = data->values;
   HD_TRY(hd_manifest_workspace(ctx, manifest, &probe, NULL, &unused));

@@ -1,4 +1,4 @@
-/* The launch on a device: every block goes up with its guards, and comes back whole. */
+/* The launch on a device: uploads every block with its guards, and downloads all of it. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +88,7 @@ static heddle_status reset_d(launch *l) {
 }
 
 static heddle_status fill_args(launch *l) {
-  l->n_args = heddle_kernel_arg_count(l->kernel); /* at most one of a kind */
+  l->n_args = heddle_kernel_arg_count(l->kernel); /* at most one of each kind */
   for (size_t i = 0; i < l->n_args; i++) {
     hd_arg_kind kind;
     HD_TRY(hd_arg_parse(heddle_kernel_arg_name(l->kernel, i), &kind));
@@ -122,7 +122,7 @@ static heddle_status add_workspace(launch *l, uint64_t *n_bytes) {
   return fill_args(l);
 }
 
-/* Which variant the launch takes: by the same plan. */
+/* The path of the variant that the launch uses, by the same plan. */
 static const char *launched_path(launch *l, const hd_manifest *manifest) {
   hd_launch_plan plan;
   hd_values values = l->data->values;
@@ -131,7 +131,7 @@ static const char *launched_path(launch *l, const hd_manifest *manifest) {
   return plan.variant->path;
 }
 
-/* Again in the same workspace: its counters are at zero, and the bits repeat. */
+/* Launches again with the same workspace: counters must be zero, and the results equal. */
 static heddle_status launch_again(launch *l, trial_result *result) {
   void *first = trial_data_take_d(l->data);
   heddle_status status = reset_d(l);
@@ -178,7 +178,7 @@ static heddle_status run_turn(heddle_context *ctx, const trial_device *device,
   return status;
 }
 
-/* Loading (the driver may have to compile) is done by all threads at once, launches in turn. */
+/* Threads load concurrently, because the driver may have to compile; launches are serialised. */
 heddle_status trial_launch_device(heddle_context *ctx, trial_device *device,
                                   trial_kernel *kernel, trial_data *data, trial_result *result) {
   HD_TRY(heddle_device_use(ctx, device->runtime, 0));

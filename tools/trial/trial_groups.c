@@ -1,4 +1,4 @@
-/* Groups: the offsets of a launch, and which columns they give each product. */
+/* Groups: the offsets of a launch, and the columns that belong to each product. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "Support/memory.h"
 #include "trial/trial_parts.h"
 
-/* "0,3,17": g + 1 numbers, which may be any. */
+/* Parses "0,3,17": g + 1 arbitrary numbers. */
 static heddle_status read_list(heddle_context *ctx, const char *text, int64_t g,
                                int32_t *offsets) {
   int64_t n = 0;
@@ -69,7 +69,8 @@ heddle_status trial_check_injectable(heddle_context *ctx, const trial_data *data
 
 /* ---- indices ---- */
 
-/* Groups have one range of columns together; what lies beside it in the workspace nobody wrote. */
+/* The groups together have one range of columns. Removes indices outside it, because these columns
+ * of the workspace are not written. */
 static void drop_unrouted(const trial_data *data, int64_t n_indices, int32_t *index) {
   int64_t low, high, unused;
   trial_columns(data, 0, &low, &unused);
@@ -83,7 +84,7 @@ void trial_make_index(const trial_request *request, const trial_data *data, hd_a
                       int64_t n_indices, int32_t *index) {
   const trial_shape *shape = &data->shape;
   hd_routing routing = HD_ROUTING_RANDOM;
-  if (request->routing) /* a list of offsets: random ones */
+  if (request->routing) /* with given offsets, routing is random */
     hd_routing_parse(request->routing, &routing);
   if (kind == HD_ARG_SCATTER_D)
     hd_routing_scatter(routing, request->seed, shape->n, index);
@@ -123,7 +124,7 @@ bool trial_is_shown(const hd_manifest *manifest, const trial_data *data, int64_t
   return !data->combine;
 }
 
-/* The first column of a group, or the first with an index. */
+/* The first column of a group, or the first one with an index. */
 static int64_t faulty_column(trial_fault fault, const trial_data *data) {
   int64_t first, end;
   for (int64_t g = 0; g < data->shape.g; g++) {
@@ -160,7 +161,7 @@ uint8_t *trial_take_columns(heddle_context *ctx, const trial_data *data, hd_arg_
 
 /* ---- injected ---- */
 
-/* The first column of a group becomes one of the group before, or of none. */
+/* Moves the first column of a group to the previous group, or to none. */
 heddle_status trial_inject_offset(heddle_context *ctx, const trial_shape *shape,
                                   int32_t *offsets) {
   int64_t first, end;

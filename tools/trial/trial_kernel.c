@@ -25,7 +25,7 @@ heddle_status trial_kernel_open(heddle_context *ctx, trial_kernel *kernel) {
 
 /* ---- from files ---- */
 
-/* Of FOLDER/NAME.json the bytes of FOLDER/; of FOLDER/NAME. */
+/* Lengths of "FOLDER/" and of "FOLDER/NAME" in FOLDER/NAME.json. */
 static int32_t folder_of(const char *json_path) {
   const char *slash = strrchr(json_path, '/');
   return slash ? (int32_t)(slash + 1 - json_path) : 0;
@@ -37,7 +37,7 @@ static int32_t stem_of(const char *json_path) {
   return (int32_t)(is_json ? (size_t)(end - json_path) : strlen(json_path));
 }
 
-/* The file whose path is the first `kept` bytes of the manifest's, and `rest`. */
+/* Reads the file whose path is the first `kept` bytes of the manifest's path, then `rest`. */
 static heddle_status read_beside(heddle_context *ctx, const char *json_path, int32_t kept,
                                  const char *rest, char **data, size_t *n_bytes) {
   hd_strbuf path = {0};
@@ -47,7 +47,7 @@ static heddle_status read_beside(heddle_context *ctx, const char *json_path, int
   return status;
 }
 
-/* A cubin may be missing, PTX not: the simulator runs it. */
+/* The cubin is optional. PTX is required, because the simulator runs it. */
 static heddle_status read_single(heddle_context *ctx, const char *path, const char *json,
                                  size_t json_bytes, trial_kernel *kernel) {
   HD_TRY(hd_manifest_read(ctx, json, json_bytes, &kernel->arena, &kernel->manifest));
@@ -69,7 +69,7 @@ static heddle_status pick_part(heddle_context *ctx, const hd_bundle *bundle, con
     const char *name = bundle->part[i].manifest.target;
     bool suits = target ? strcmp(name, target) == 0 : runs && runs(user, name);
     if (suits && (*part < 0 || strlen(name) > strlen(bundle->part[*part].manifest.target)))
-      *part = i; /* sm_90a rather than sm_80 */
+      *part = i; /* prefers sm_90a to sm_80 */
     hd_strbuf_printf(&names, "%s%s", i ? ", " : "", name);
   }
   if (*part < 0 && !target)

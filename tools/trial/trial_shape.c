@@ -7,7 +7,7 @@ enum { DEFAULT_SIZE = 512, DEFAULT_BATCH = 3 };
 
 static int64_t round_up(int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; }
 
-/* What was asked may not contradict the problem. */
+/* Given sizes must not contradict the problem. */
 static heddle_status check_asked(heddle_context *ctx, const hd_manifest *manifest,
                                  hd_arg_kind kind, const int64_t *asked) {
   const hd_arg *arg = hd_manifest_arg(manifest, kind);
@@ -25,7 +25,7 @@ static heddle_status check_asked(heddle_context *ctx, const hd_manifest *manifes
 
 heddle_status trial_check_sizes(heddle_context *ctx, const hd_manifest *manifest,
                                 const int64_t size[HD_N_ARG_KINDS]) {
-  hd_values values = {0}; /* a size that is left to the launch makes no pitch too short */
+  hd_values values = {0}; /* unknown sizes make no pitch too short */
   for (int i = 0; i < manifest->n_args; i++) {
     const hd_arg *arg = &manifest->arg[i];
     int64_t asked = size[arg->kind] == TRIAL_SHARED ? 0 : size[arg->kind];
@@ -69,7 +69,7 @@ static void choose_pitch(const hd_manifest *manifest, hd_arg_kind kind, const in
   *pitch = arg && arg->fixed > 0 ? arg->fixed : asked[kind] ? asked[kind] : round_up(row, unit);
 }
 
-/* Of a k-block of all rows; in tiles, of 128 rows' whole k-blocks. */
+/* The pitch of a k-block of all rows; for tiles, of the whole k-blocks of 128 rows. */
 static void choose_scale_pitches(const hd_manifest *manifest, const int64_t *asked,
                                  trial_shape *s) {
   int64_t each = trial_scales_a_k_block(manifest);
@@ -95,7 +95,7 @@ int64_t trial_before(const trial_shape *s, hd_arg_kind kind, int64_t i) {
 
 static int64_t elements(trial_stored x) { return x.rows * x.pitch; }
 
-/* One matrix behind the other, unless asked otherwise. */
+/* Matrices are contiguous unless a stride is given. */
 static heddle_status choose_strides(heddle_context *ctx, const hd_manifest *manifest,
                                     const int64_t *asked, trial_shape *s) {
   size_t packed;

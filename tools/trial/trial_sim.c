@@ -1,4 +1,4 @@
-/* The launch in the simulator. Guards stay outside: an access past an end is a finding there. */
+/* The launch in the simulator. It does not use the guards: an access past an end is a finding. */
 #include <stdio.h>
 
 #include "Support/diag.h"
@@ -7,8 +7,8 @@
 #include "trial/trial_parts.h"
 
 enum {
-  ADDRESS_STEP_LOG2 = 32, /* a buffer a 4 GiB window: nothing reaches its neighbour */
-  RESIDENT = 4            /* CTAs of a persistent grid, so that each runs several tiles */
+  ADDRESS_STEP_LOG2 = 32, /* 4 GiB per buffer, so that an overrun does not reach another */
+  RESIDENT = 4            /* CTAs of a persistent grid: few, so that each runs several tiles */
 };
 
 static uint64_t address_of(int i) { return (uint64_t)(i + 1) << ADDRESS_STEP_LOG2; }
@@ -33,7 +33,7 @@ static void keep_finding(const hd_sim_report *report, trial_result *result) {
 }
 
 typedef struct workspace {
-  uint8_t *data; /* owned; zero at the first launch, then as the one before left it */
+  uint8_t *data; /* owned; zero before the first launch, then unchanged between launches */
   uint64_t n_bytes;
 } workspace;
 
@@ -53,7 +53,7 @@ static heddle_status plan_launch(heddle_context *ctx, const hd_manifest *manifes
   return hd_manifest_plan(ctx, manifest, &data->values, resident, plan);
 }
 
-/* A sound kernel stays well below, what waits in a circle is found before. Narrow products cost as
+/* A correct kernel stays far below this limit; deadlocks are found earlier. Narrow products need as
  * many instructions as wide ones: tiles are whole, and each step of k is waited for. */
 uint64_t trial_most_steps(int64_t m, int64_t n, int64_t k) {
   enum { MINIMUM = 20000000, PRODUCTS_A_STEP = 100, ROWS = 64, COLUMNS = 64 };

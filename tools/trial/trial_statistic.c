@@ -1,4 +1,4 @@
-/* Statistics of D: of each 128 rows and column the largest absolute value, the sum of squares, or
+/* Statistics of D for each 128 rows of a column: the largest absolute value, the sum of squares, or
  * the scale that divides them. */
 #include <inttypes.h>
 #include <math.h>
@@ -12,9 +12,9 @@
 enum { ROWS = 128 };
 
 static const double least_scale = 0x1p-126;
-/* Of the rounded steps of a sum of squares in f32. */
+/* Relative rounding error of a sum of squares in f32. */
 static const double sum_error = 0x1p-20;
-/* Of a quotient that is multiplied by an inverse: two rounded steps. */
+/* Relative error of a division by multiplication with an inverse: two roundings. */
 static const double inverse_error = 0x1p-22;
 
 static bool is(const hd_manifest *manifest, const char *statistic) {
@@ -52,7 +52,7 @@ typedef struct interval {
   double lo, hi;
 } interval;
 
-/* Of a column's results x, `near` off at most. */
+/* The range of a column's statistic, if each result x may be off by `near`. */
 static interval expected_of(const hd_manifest *manifest, const double *x, const double *near,
                             size_t n, size_t apart) {
   double most = 0, least = 0, sum = 0, off = 0;
@@ -70,7 +70,7 @@ static interval expected_of(const hd_manifest *manifest, const double *x, const 
   return (interval){fmax(least / by, least_scale), fmax(most / by, least_scale)};
 }
 
-/* What is rounded once, as a maximum or a quotient, lies between what the ends are rounded to. */
+/* A value that is rounded once (a maximum, a quotient) lies between the rounded limits. */
 static void keep(const hd_manifest *manifest, uint64_t band, int64_t column, double got,
                  interval right, trial_result *result) {
   result->n_statistics++;
@@ -87,7 +87,7 @@ static uint64_t row_at(const uint64_t *rows, size_t i) {
   return rows ? rows[i] : i;
 }
 
-/* How many of the rows from i on belong to 128 that stand together. */
+/* The number of rows from i on that belong to the same 128 rows. */
 static size_t rows_of_band(const uint64_t *rows, size_t i, size_t n_rows) {
   size_t n = 1;
   while (i + n < n_rows && row_at(rows, i + n) / ROWS == row_at(rows, i) / ROWS)
@@ -95,7 +95,7 @@ static size_t rows_of_band(const uint64_t *rows, size_t i, size_t n_rows) {
   return n;
 }
 
-/* D has the results divided by what was stored: with the same errors, and the division's. */
+/* Divides the results by the stored scale, as D is; adds the error of the division. */
 static void divide(double scale, double *x, double *near, size_t n, size_t apart) {
   for (size_t i = 0; i < n * apart; i += apart) {
     near[i] = (near[i] + inverse_error * fabs(x[i])) / scale;
@@ -137,7 +137,7 @@ void trial_show_scaled(const hd_manifest *manifest, uint64_t n, const uint64_t *
   }
 }
 
-/* Columns of no group have none. */
+/* Columns without a group have no statistics. */
 void trial_mark_statistics(const hd_manifest *manifest, const trial_data *data,
                            uint8_t *is_element) {
   trial_stored s = trial_stored_statistic(manifest, &data->shape);

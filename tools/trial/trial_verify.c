@@ -1,4 +1,4 @@
-/* The verdict: nothing outside D was written, nothing of D was left out, and the numbers are
+/* Verifies a run: nothing outside D was written, all of D was written, and the numbers are
  * right. */
 #include <inttypes.h>
 #include <math.h>
@@ -11,13 +11,13 @@
 #include "trial/trial_parts.h"
 
 enum {
-  SAMPLE_ROWS = TRIAL_STATISTIC_ROWS, /* of a problem too large to check whole */
-  WHOLE_PRODUCTS_LOG2 = 31      /* up to this many multiplications are checked whole */
+  SAMPLE_ROWS = TRIAL_STATISTIC_ROWS, /* compared if a problem is too large to check all rows */
+  WHOLE_PRODUCTS_LOG2 = 31      /* up to this many multiplications, all rows are checked */
 };
 
-/* The error of the user's function, relative to its result. */
+/* Relative error of the user's function. */
 static const double user_error = 1e-6;
-/* The rounded steps of the epilogue's own f32 arithmetic. */
+/* Rounding error of the epilogue's f32 arithmetic. */
 static const double epilogue_error = 0x1p-22;
 
 /* ---- memory ---- */
@@ -29,7 +29,7 @@ static void memory_wrong(trial_result *result, const trial_block *block, size_t 
            from, block->n_bytes, block->before[i], block->all[i]);
 }
 
-/* The first byte of [from, to) that changed. */
+/* Checks that [from, to) is unchanged; reports the first changed byte. */
 static bool unchanged(trial_result *result, const trial_block *block, size_t from, size_t to) {
   if (!memcmp(block->all + from, block->before + from, to - from))
     return true;
@@ -41,7 +41,7 @@ static bool unchanged(trial_result *result, const trial_block *block, size_t fro
   return false;
 }
 
-/* Guards, and what lies between the rows of D. */
+/* Checks guards and the gaps between the rows of D. */
 static bool around_d_unchanged(trial_result *result, const trial_block *d, const trial_stored *s) {
   size_t first = (size_t)(d->data - d->all), row = hd_elem_bytes(d->elem, (size_t)s->cols),
          pitch = hd_elem_bytes(d->elem, (size_t)s->pitch);
@@ -56,7 +56,7 @@ static bool around_d_unchanged(trial_result *result, const trial_block *d, const
   return true;
 }
 
-/* Scattered, rows of a col_major D. */
+/* Marks scattered columns, which are rows of a col_major D. */
 static void mark_scattered(const trial_data *data, const trial_block *d, const trial_stored *s,
                            int64_t first, int64_t end, uint8_t *is_element) {
   for (int64_t i = first; i < end; i++)
@@ -65,7 +65,7 @@ static void mark_scattered(const trial_data *data, const trial_block *d, const t
              hd_elem_bytes(d->elem, (size_t)s->cols));
 }
 
-/* The columns of a group: rows of a col_major D, a part of each row of another. */
+/* Marks the columns of a group: rows of a col_major D, or a part of each row of a row_major D. */
 static void mark_group(const trial_data *data, const trial_block *d, const trial_stored *s,
                        bool col_major, int64_t g, uint8_t *is_element) {
   int64_t first, end;
@@ -78,8 +78,8 @@ static void mark_group(const trial_data *data, const trial_block *d, const trial
            hd_elem_bytes(d->elem, (size_t)(to - from)));
 }
 
-/* Of a batch: whatever is no element of one of D's matrices, which may lie between each other's
- * rows. */
+/* For a batch: checks all bytes that are not elements of D's matrices, whose rows may
+ * interleave. */
 static bool around_batch_unchanged(trial_result *result, const trial_block *d,
                                    const trial_data *data, const trial_stored *s,
                                    bool col_major) {
@@ -101,7 +101,7 @@ static bool around_batch_unchanged(trial_result *result, const trial_block *d,
   return right;
 }
 
-/* What is no statistic. */
+/* Checks all bytes that are not statistics. */
 static bool around_statistics_unchanged(trial_result *result, const hd_manifest *manifest,
                                         const trial_block *block, const trial_data *data) {
   size_t first = (size_t)(block->data - block->all);
@@ -140,8 +140,8 @@ static hd_matrix matrix(const void *data, heddle_elem elem, int64_t pitch, bool 
   return (hd_matrix){data, elem, transposed ? 1 : p, transposed ? p : 1};
 }
 
-/* Where matrix g of an operand begins; of groups its first column, `apart` elements from one to the
- * next (0: it has none). */
+/* Address of matrix g of an operand. With groups, of the first column of g; columns are `apart`
+ * elements apart (0: the operand has no columns). */
 static const void *start(const trial_data *data, hd_arg_kind kind, int64_t g, int64_t apart) {
   const trial_block *block = trial_data_block(data, kind);
   int64_t first, end;
@@ -158,7 +158,8 @@ static hd_matrix scale(const trial_data *data, hd_arg_kind kind, int64_t g, bool
                : (hd_matrix){0};
 }
 
-/* B or D with columns of its own order: those of group g. columns NULL: it has the products'. */
+/* The columns of group g of B or D. columns: a copy in the order of the products; NULL: as
+ * stored. */
 static hd_matrix columns_of(const trial_data *data, hd_arg_kind kind, int64_t g, int64_t pitch,
                             bool transposed, const uint8_t *columns, int64_t height) {
   heddle_elem elem = trial_data_block(data, kind)->elem;
@@ -169,7 +170,7 @@ static hd_matrix columns_of(const trial_data *data, hd_arg_kind kind, int64_t g,
   return matrix(start(data, kind, g, transposed ? pitch : 1), elem, pitch, transposed);
 }
 
-/* Which matrix of the dense A product g has. */
+/* The index of product g's matrix in the dense A. */
 static size_t dense_a(const trial_data *data, int64_t g) {
   return trial_stride(&data->shape, HD_ARG_STRIDE_A) ? (size_t)g : 0;
 }
@@ -178,7 +179,7 @@ static bool has_user(const hd_manifest *manifest) {
   return hd_act_is_user(manifest->act);
 }
 
-/* Of B and D, in the order of the products; NULL: as they are stored. Owned. */
+/* Copies of B and D in the order of the products; NULL: used as stored. Owned. */
 typedef struct by_index {
   uint8_t *b, *d;
 } by_index;
@@ -230,7 +231,7 @@ static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
                                         "got act = %s; legal: %s", manifest->act, hd_act_list);
 }
 
-/* up NULL: no pairs. first: of the columns. */
+/* up NULL: no pairs. first: the first column. */
 static void apply_user(const trial_request *request, const uint64_t *rows, size_t n_rows,
                        uint64_t n, int64_t first, double *values, const double *up, double *slack) {
   for (size_t i = 0; i < n_rows; i++)
@@ -246,7 +247,7 @@ static bool is_float(const hd_matrix *x) {
   return x->data && heddle_elem_get(x->elem)->kind == HEDDLE_FLOAT;
 }
 
-/* Scales always round; integer sums are exact up to the first float that meets them. */
+/* Scales always round. Integer sums are exact until the first floating-point operand. */
 static bool is_rounded(const hd_manifest *manifest, const hd_reference *r) {
   bool whole = manifest->acc_elem == HEDDLE_S32;
   bool as_float = hd_act_of_gate(manifest->act) != HD_N_ACTS ||
@@ -255,7 +256,7 @@ static bool is_rounded(const hd_manifest *manifest, const hd_reference *r) {
   return r->scale_a.data || r->scale_b.data || (whole && as_float);
 }
 
-/* Of sums that are stored as `elem`. */
+/* Error bound of sums that are stored as `elem`. */
 static double bound_of(const hd_manifest *manifest, const hd_reference *r, heddle_elem elem) {
   bool promoted = r->block_b.data && r->block_b.elem == HEDDLE_F32;
   double bound = promoted ? hd_promoted_bound(elem, r->k)
@@ -263,7 +264,7 @@ static double bound_of(const hd_manifest *manifest, const hd_reference *r, heddl
   return is_rounded(manifest, r) ? bound + epilogue_error : bound;
 }
 
-/* Of pairs: `expected` has the sums of the gates. Those of up are of the rows m / 2 below. */
+/* For pairs: `expected` has the sums of gate. Those of up are m / 2 rows below. */
 static heddle_status expect_pairs(heddle_context *ctx, const hd_manifest *manifest,
                                   const trial_request *request, const hd_reference *sums,
                                   hd_act act, const uint64_t *rows, size_t n_rows, double *expected,
@@ -285,7 +286,7 @@ static heddle_status expect_pairs(heddle_context *ctx, const hd_manifest *manife
   return status;
 }
 
-/* The rows of D, and how far off its kernel may be for what the activation does. */
+/* Computes the expected rows of D, and the error that the activation allows. */
 static heddle_status expect(heddle_context *ctx, const hd_manifest *manifest,
                             const trial_request *request, const hd_reference *r,
                             const uint64_t *rows, size_t n_rows, double *expected, double *slack) {
@@ -302,8 +303,8 @@ static heddle_status expect(heddle_context *ctx, const hd_manifest *manifest,
   return HEDDLE_OK;
 }
 
-/* All of a batch together: the worst error, and of what is wrong the first. g below 0: D is no
- * product's. */
+/* Merges the results of a batch: the worst error, and the first wrong element. g < 0: columns of D
+ * are sums of products. */
 static void keep_numbers(const trial_request *request, int64_t g, const hd_comparison *c,
                          trial_result *result) {
   hd_comparison *all = &result->comparison;
@@ -329,7 +330,7 @@ static void keep_numbers(const trial_request *request, int64_t g, const hd_compa
            c->n_compared);
 }
 
-/* No element that D shows is farther off than a right kernel may be. */
+/* Whether no visible element of D differs by more than a correct kernel may be off. */
 static bool are_alike(const hd_manifest *manifest, const trial_data *data, const hd_reference *r,
                       size_t n_rows, const double *x, const double *x_slack, const double *y,
                       const double *y_slack) {
@@ -343,8 +344,8 @@ static bool are_alike(const hd_manifest *manifest, const trial_data *data, const
   return true;
 }
 
-/* HEDDLE_UNSUPPORTED: these rows of D are the same with the error that was injected in A, as where
- * a gate is closed. */
+/* HEDDLE_UNSUPPORTED if the fault injected into A does not change these rows of D, for example
+ * because of a closed gate. */
 static heddle_status tell_injected(heddle_context *ctx, const hd_manifest *manifest,
                                   const trial_request *request, const trial_data *data,
                                   int64_t g, const hd_reference *r, const uint64_t *rows,
@@ -373,7 +374,7 @@ static heddle_status tell_injected(heddle_context *ctx, const hd_manifest *manif
   return status;
 }
 
-/* Columns that go nowhere: nothing is expected of them. */
+/* Columns that are not stored: expects zeros. */
 static void hide_columns(const trial_data *data, int64_t g, const hd_reference *r, size_t n_rows,
                          double *expected, double *slack) {
   int64_t first, end;
@@ -386,11 +387,11 @@ static void hide_columns(const trial_data *data, int64_t g, const hd_reference *
 
 /* ---- sums of columns ---- */
 
-/* Of the rows that are compared, by columns of D; how far off each may be. Owned; NULL: D has the
- * products' columns. */
+/* Sums of the compared rows, by columns of D, and their allowed errors. Owned; NULL: D's columns
+ * are those of the products. */
 typedef struct column_sums {
   double *sum, *slack;
-  double bound; /* of the products that have any */
+  double bound; /* of the products with columns */
 } column_sums;
 
 static double rounded(heddle_elem elem, double x) {
@@ -404,15 +405,15 @@ static double mean_size(const double *x, size_t n) {
   return n ? sqrt(squares / (double)n) : 0;
 }
 
-/* Sums of such numbers are exact in f32. */
+/* Whether a multiple of 2^LOWEST_BIT: sums of such numbers are exact in f32. */
 static bool adds_exactly(double x) {
   enum { LOWEST_BIT = -10 };
   double scaled = ldexp(x, -LOWEST_BIT);
   return isfinite(x) && scaled == floor(scaled);
 }
 
-/* A product is rounded to D's type before it is added, to a neighbour of what it should be where it
- * may be off before that. */
+/* Adds a product, rounded to D's type. If it may be off by `near` before rounding, it may round to
+ * a neighbour. */
 static void add_product(const hd_manifest *manifest, bool exact, double right, double near,
                         double *sum, double *slack) {
   heddle_elem elem = manifest->d_elem;
@@ -423,7 +424,7 @@ static void add_product(const hd_manifest *manifest, bool exact, double right, d
   *slack += (near > 0 && isfinite(off) ? off : 0) + (exact && adds_exactly(*sum) ? 0 : added);
 }
 
-/* What group g's columns add. */
+/* Adds the columns of group g to the sums. */
 static void add_columns(const hd_manifest *manifest, const trial_request *request,
                         const trial_data *data, int64_t g, const hd_reference *r, size_t n_rows,
                         const double *expected, const double *slack, column_sums *sums) {
@@ -455,9 +456,9 @@ static void compare_sums(const hd_manifest *manifest, const trial_request *reque
   keep_numbers(request, -1, &c, result);
 }
 
-/* How far off each result may be before it is rounded to D's type, in place of what its activation
- * alone makes of that. The bound is of the norm of all results; the largest of thousands is one
- * result, and may be farther off: on an H200 one of 4096 x 2 was at 3.5 times it. */
+/* Adds the error that each result may have before rounding to D's type to the activation's. The
+ * bound is for the norm of all results; a single result may be farther off: on an H200 one of 4096
+ * x 2 results had 3.5 times the bound. */
 static void widen_slack(const hd_manifest *manifest, const trial_request *request,
                         const hd_reference *r, size_t n, const double *expected, double *slack) {
   enum { SINGLE = 8 };
