@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs, on Debian 12, what Heddle is built from and is missing. Arguments: further packages
+# Installs missing build dependencies of Heddle on Debian 12. Arguments: additional packages
 # (zlib1g-dev libzstd-dev for the static-llvm preset).
 set -euo pipefail
 packages=(gcc g++ cmake ninja-build pkg-config python3

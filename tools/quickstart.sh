@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# From a fresh clone to a verified result: installs what is missing, builds all into build/ (the tests
-# too, for `ctest --preset default` after it), then compiles the 4096 x 4096 x 512 bf16 problem for
-# Hopper, runs it and compares it with the double-precision product: on the device when there is one,
-# otherwise a small instance of it in the simulator.
+# From a fresh clone to a verified result: installs missing packages, builds everything in build/
+# (with the tests, for `ctest --preset default`), then compiles the 4096 x 4096 x 512 bf16 problem for
+# Hopper, runs it, and compares the result with the double-precision product. It runs on a device if
+# there is one, otherwise a small instance runs in the simulator.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/install_packages.sh

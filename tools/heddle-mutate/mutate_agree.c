@@ -1,5 +1,5 @@
-/* Check against Sim: kernels and schedules drawn at random, sound and broken. Each
- * knows nothing of the other, so that where they differ, one of them is wrong. */
+/* Compares Check and Sim on random kernels and schedules, correct and mutated. They are independent
+ * of each other, so where they differ, one of them is wrong. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@ enum { MAX_DRAWS = 100, MAX_TRIES = 2000, MAX_PATHS = 16, SAY_SECONDS = 5 };
 
 typedef enum agree_kind { AGREE_SOUND, AGREE_ROLE, AGREE_PTX, AGREE_N_KINDS } agree_kind;
 
-/* What was said of a kernel, or of a mutant of it. */
+/* The verdicts on a kernel or a mutant. */
 typedef struct verdict {
   uint64_t seed;
   char schedule[HD_SCHEDULE_TEXT], form[96], what[320]; /* what: the operator and its site */
@@ -60,8 +60,8 @@ static bool is_among(const mutate_mutant *m, const mutate_mutant *before, size_t
   return false;
 }
 
-/* Mutant number i of a form, none of those before it. All sites of all operators are drawn alike;
- * of many mutants, all operators that have sites. */
+/* Makes mutant number i of a form, different from the ones before it. Sites of all operators are
+ * equally likely; with many mutants, operators with a site are equally likely. */
 static bool break_form(uint64_t *seed, const mutate_form *form, agree_kind kind, bool many,
                        mutate_mutant *mutants, size_t i) {
   mutate_mutant *m = &mutants[i];
@@ -105,7 +105,7 @@ static void ask_sim(const mutate_agree_options *o, const mutate_form *form, cons
 
 /* --- the report ----------------------------------------------------------------------------- */
 
-/* " --mutants N", or nothing. */
+/* Formats " --mutants N", or nothing. */
 static const char *mutants_word(const mutate_agree_options *o, char out[32]) {
   snprintf(out, 32, o->n_mutants ? " --mutants %zu" : "", o->n_mutants);
   return out;
@@ -135,7 +135,7 @@ static void say(agreement *a, const verdict *v) {
   pthread_mutex_unlock(&a->lock);
 }
 
-/* How far it is, now and then, and how a killed run would go on. */
+/* Prints the progress from time to time, with the options that continue a killed run. */
 static void say_progress(agreement *a) {
   double now = hd_clock_seconds(), elapsed = now - a->start;
   size_t n = a->options->n;
@@ -160,7 +160,7 @@ static void count_path(agreement *a, const char *path) {
   a->paths[at].n++;
 }
 
-/* "tma=310 gather8=…". */
+/* Prints "tma=310 gather8=…". */
 static void print_paths(const agreement *a) {
   printf("paths:");
   for (int i = 0; i < MAX_PATHS && a->paths[i].n; i++)
@@ -168,7 +168,7 @@ static void print_paths(const agreement *a) {
   printf("\n");
 }
 
-/* Of a kernel that is verified: refused draws before it, and its form's name. */
+/* Counts a verified kernel. n_refused: refused draws before it. */
 static void finish_kernel(agreement *a, size_t i, int n_refused, const char *form) {
   const char *slash = strrchr(form, '/');
   pthread_mutex_lock(&a->lock);
@@ -185,7 +185,7 @@ static void finish_kernel(agreement *a, size_t i, int n_refused, const char *for
 
 /* --- one kernel ----------------------------------------------------------------------------- */
 
-/* The sound kernel computes right numbers and satisfies both, always. */
+/* Both detectors must accept the original kernel, with correct results. */
 static void verify_sound(const mutate_agree_options *o, const mutate_form *form, mutate_runs *sound,
                          verdict *v) {
   ask_check(o, form->module, v);
@@ -195,8 +195,8 @@ static void verify_sound(const mutate_agree_options *o, const mutate_form *form,
   v->agree = v->check == MUTATE_MISSED && v->sim == MUTATE_MISSED;
 }
 
-/* Of a broken one both say the same: where the ring is not filled twice a slip may do no harm. Of a
- * line of PTX the checker has no word: the simulator finds it, unless the order of all accesses is
+/* Check and Sim must agree on a mutant. A mutant may be harmless if the ring is not filled twice.
+ * Check does not see changes to PTX, so Sim must find them, unless the order of all accesses is
  * unchanged. */
 static void verify_broken(const mutate_agree_options *o, const mutate_form *form,
                           const mutate_mutant *m, mutate_runs sound, verdict *v) {
@@ -214,11 +214,11 @@ static agree_kind draw_broken(uint64_t *seed) {
   return mutate_below(seed, 6) ? AGREE_ROLE : AGREE_PTX;
 }
 
-/* One kernel being drawn. */
+/* A kernel that is being drawn. */
 typedef struct visitor {
   agreement *a;
   uint64_t *seed;
-  verdict v; /* of the kernel itself */
+  verdict v; /* of the original kernel */
   bool verified, differs;
 } visitor;
 
@@ -237,7 +237,7 @@ static void verify_mutants(visitor *at, const mutate_form *form, const mutate_ru
   hd_free(mutants);
 }
 
-/* Of six kernels in ten one mutant stands for the kernel. */
+/* For six kernels in ten, verifies a mutant instead of the kernel. */
 static void verify_one(visitor *at, const mutate_form *form, agree_kind kind,
                        const mutate_runs *sound) {
   mutate_mutant m = {0};
@@ -263,7 +263,7 @@ static heddle_status visit(void *user, mutate_form *form) {
   return HEDDLE_OK;
 }
 
-/* Draws until the compiler takes it. */
+/* Draws until the compiler accepts a kernel. */
 static void draw_one(void *user, size_t i) {
   agreement *a = user;
   uint64_t seed = a->options->seed + i;

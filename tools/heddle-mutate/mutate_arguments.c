@@ -20,7 +20,7 @@ static const char examples[] =
     "heddle-mutate --agree 100 --mutants 6 --seed 5000\n"
     "heddle-mutate examples/linear_bf16.heddle --operator parity --verbose\n";
 
-enum { MOST_THREADS = 64 };
+enum { MAX_THREADS = 64 };
 static const int64_t NOT_GIVEN = INT64_MIN;
 
 static int parse(int argc, char **argv, mutate_arguments *a) {
@@ -90,7 +90,7 @@ static int check_numbers(const mutate_arguments *a) {
 static void take_numbers(mutate_arguments *a) {
   mutate_options *o = &a->options;
   a->agrees = a->agree != NOT_GIVEN;
-  o->n_threads = a->threads > MOST_THREADS ? MOST_THREADS : (int)a->threads;
+  o->n_threads = a->threads > MAX_THREADS ? MAX_THREADS : (int)a->threads;
   o->seed = (uint64_t)a->seed;
   o->generic = (size_t)a->generic;
   o->sample = (size_t)a->sample;
@@ -100,7 +100,7 @@ static void take_numbers(mutate_arguments *a) {
   o->tool_sample = (size_t)a->tool_sample;
 }
 
-/* CLI_GO, or the exit code. */
+/* Sets the tools of a list. CLI_GO, or the exit code. */
 static int choose_tools(const char *list, bool tool[MUTATE_N_TOOLS]) {
   const char *names[MUTATE_N_TOOLS];
   for (int i = 0; i < MUTATE_N_TOOLS; i++)
@@ -119,7 +119,7 @@ static int choose_tools(const char *list, bool tool[MUTATE_N_TOOLS]) {
   return CLI_GO;
 }
 
-/* A word that is in none of the two lists: CLI_GO, or the exit code. */
+/* Refuses a name that is in neither list of operators. CLI_GO, or the exit code. */
 static int check_operator(const char *name) {
   const char *names[64];
   size_t n_roles, n_lines, n = 0;
@@ -137,7 +137,7 @@ static int check_operator(const char *name) {
               : CLI_GO;
 }
 
-/* What would be taken for something else, or for nothing: CLI_GO, or the exit code. */
+/* Refuses illegal values of options. CLI_GO, or the exit code. */
 static int check_words(const mutate_options *o) {
   if (o->blind && strcmp(o->blind, "check") && strcmp(o->blind, "sim"))
     return cli_usage_error("mutate.blind", "got '%s'; legal: check, sim", o->blind);
@@ -147,7 +147,7 @@ static int check_words(const mutate_options *o) {
   return check_operator(o->operator_name);
 }
 
-/* Options that need another one. */
+/* Refuses options that need another option. */
 static int check_company(const mutate_arguments *a) {
   if (a->mutants)
     return cli_usage_error("mutate.mutants", "--mutants goes with --agree");

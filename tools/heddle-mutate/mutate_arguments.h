@@ -8,7 +8,7 @@
 typedef struct mutate_arguments {
   mutate_options options;
   bool all, resume, agrees;  /* agrees: --agree was given */
-  bool tool[MUTATE_N_TOOLS]; /* of the sanitizer, asked for */
+  bool tool[MUTATE_N_TOOLS]; /* tools of the sanitizer to use */
   const char *examples, *files[CLI_MAX_ARGS];
   int n_files;
   int64_t agree, mutants, generic, seed, threads, sample, limit, seconds, tool_sample, tool_seconds;

@@ -14,22 +14,22 @@
 
 enum { STAGES = 3, RAGGED = 3, RESIDENT = 2, BOX = 64, PRODUCTS = 2, GROUPS = 3, TOKENS = 40 };
 
-/* A problem, and how it is to be computed. */
+/* A problem and its schedule. */
 typedef struct source {
   heddle_context *ctx;
   const char *name;
   char *text, *user_ir; /* owned */
   size_t text_bytes, user_ir_bytes;
-  hd_module *module; /* owned: problem level, sizes made small */
+  hd_module *module; /* owned: problem level, with small sizes */
   hd_problem problem;
   hd_schedule schedule;
   char schedule_text[HD_SCHEDULE_TEXT];
-  trial_request request; /* the launch: sizes for those that the problem leaves open */
-  const char *path;      /* of the example; NULL: drawn */
-  int64_t only;          /* a kernel, modulo how many there are; -1: all */
+  trial_request request; /* the launch, with values for sizes that the problem leaves open */
+  const char *path;      /* of the example; NULL: drawn at random */
+  int64_t only;          /* the index of a kernel, modulo their number; -1: all */
 } source;
 
-/* --- making it small ------------------------------------------------------------------------ */
+/* --- small instances ------------------------------------------------------------------------ */
 
 static bool is_permuted(const source *s) { return s->schedule.store == HD_STORE_PERMUTED; }
 
@@ -39,8 +39,8 @@ static bool is_in_parts(const source *s) {
   return s->schedule.split_k > 1 || s->schedule.stream_k;
 }
 
-/* Whole panels of B where it is transposed; two groups of permuted columns a CTA; of tensor memory
- * what a warp can hold beside other parts. */
+/* Whole panels of a transposed B; two groups of permuted columns per CTA; in tensor memory, what
+ * fits beside the other parts. */
 static int32_t small_tile_n(const source *s) {
   if (s->problem.b.transposed)
     return HD_K_BLOCK_BYTES / 2 * s->schedule.cluster;
@@ -49,14 +49,14 @@ static int32_t small_tile_n(const source *s) {
   return in_tensor_memory(s) && is_in_parts(s) && !s->problem.block ? 32 : 64;
 }
 
-/* One slab, but for the 128 lanes of tensor memory, and for the rows of a statistic. */
+/* One slab; in tensor memory 128 lanes; with a statistic its rows. */
 static int32_t small_tile_m(const source *s) {
   if (s->problem.reduce)
     return hd_reduce_rows(&s->problem);
   return in_tensor_memory(s) ? 128 : 64;
 }
 
-/* What follows from the tile is left to the compiler. */
+/* Leaves keys that depend on the tile to the compiler. */
 static void print_small(source *s) {
   hd_schedule_words small = {.value = s->schedule, .given = (1u << HD_N_KEYS) - 1};
   static const hd_key follows[] = {HD_KEY_WARPS, HD_KEY_CLUSTER_LAUNCH, HD_KEY_CTAS_PER_SM};
@@ -70,7 +70,7 @@ static void print_small(source *s) {
   hd_schedule_print_words(&small, s->schedule_text);
 }
 
-/* The schedule that ships, with the smallest tile that has every part of it. */
+/* Chooses the shipped schedule, with the smallest tile that has all of its parts. */
 static heddle_status choose_schedule(source *s, const char *text) {
   hd_pass_context pass = {.ctx = s->ctx, .schedule_text = text};
   hd_front probe;
@@ -86,17 +86,17 @@ static heddle_status choose_schedule(source *s, const char *text) {
   return status;
 }
 
-/* Tiles for two CTAs: two for one of them, so that the ring goes on; three where the accumulators
- * are a ring of two. */
+/* Tiles for two CTAs: one of them gets two, so that the ring continues; three if there are two sets
+ * of accumulators. */
 static int64_t n_tiles(const source *s) {
   if (!s->schedule.persistent)
     return 1;
   return in_tensor_memory(s) ? 5 : 3;
 }
 
-/* Enough k-blocks of each split for every slot and phase, the last one ragged, and one more where
- * k is split, so that there are odd and even counts. Boxes of B past N where a tile has several. Of
- * a batch few products, of groups few, of which one ends in a tile. */
+/* k: enough k-blocks per split for every slot and phase, the last one ragged, and one more with
+ * split-K, for odd and even counts. n: leaves boxes of B past N if a tile has several. g: few
+ * products of a batch, or few groups, of which one ends within a tile. */
 static int64_t small_size(const source *s, const char *dim) {
   int32_t k_block = hd_k_block_size(s->problem.a_elem), splits = s->schedule.split_k;
   int64_t trips = 2 * s->schedule.stages + 1;
@@ -108,7 +108,7 @@ static int64_t small_size(const source *s, const char *dim) {
     return (trips * splits + (splits > 1)) * k_block - k_block / 2;
   if (*dim == 'm')
     return s->schedule.tile_m * s->schedule.cluster -
-           (s->problem.pair ? 2 * HD_PAIR_ROWS : RAGGED); /* gate and up come whole */
+           (s->problem.pair ? 2 * HD_PAIR_ROWS : RAGGED); /* gate and up stay whole */
   int32_t ragged = is_permuted(s) ? 4 * hd_d_run(&s->problem) : 8;
   int32_t past = s->schedule.tile_n > BOX ? s->schedule.tile_n / 2 : 0;
   return n_tiles(s) * s->schedule.tile_n - past - ragged;
@@ -126,7 +126,7 @@ static void shrink_sizes(source *s) {
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-/* The user's epilogue lies beside the example: NAME.ll. */
+/* Reads the user's epilogue, NAME.ll next to the example. */
 static void read_epilogue(source *s, const char *example) {
   const char *dot = strrchr(example, '.');
   hd_strbuf path = {0};
@@ -202,8 +202,8 @@ heddle_status mutate_emit(heddle_context *ctx, const mutate_form *form, const hd
   return HEDDLE_OK;
 }
 
-/* CTAs at once. Partial sums that meet in the workspace come from two clusters: from one alone they
- * come in order whatever the scope of an atomic is. */
+/* The number of concurrent CTAs. Two clusters if partial sums meet in the workspace: those of a
+ * single cluster arrive in order whatever the scope of an atomic is. */
 static uint32_t resident_of(const hd_schedule *s) {
   bool meet = (s->split_k > 1 && s->reduce == HD_REDUCE_WORKSPACE) || s->stream_k;
   return RESIDENT * (meet ? (uint32_t)s->cluster : 1);
@@ -212,7 +212,7 @@ static uint32_t resident_of(const hd_schedule *s) {
 static heddle_status fill_form(const source *s, const hd_plan *plan, mutate_form *form) {
   hd_emit_result result = {0};
   HD_TRY(emit_module(s->ctx, form, form->module, &result));
-  const hd_plan *const plans[] = {plan, NULL}; /* NULL: of the one that combines */
+  const hd_plan *const plans[] = {plan, NULL}; /* NULL: of the combining kernel */
   heddle_status status = hd_manifest_make(s->ctx, &plan->p, plans, &result, (hd_hash){0},
                                           &form->arena, &form->manifest);
   form->ptx = result.ptx;

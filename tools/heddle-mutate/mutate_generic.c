@@ -1,6 +1,6 @@
-/* Operators that know no rule: any attribute, constant, operand, operation, qualifier, predicate or
- * line is changed, at sites drawn by seed among those that a run of the kernel executes. They do
- * not share what Check and Sim know of a kernel; so what these miss is news to both. */
+/* Generic operators: change an arbitrary attribute, constant, operand, operation, qualifier,
+ * predicate or line, at random sites that a run of the kernel executes. They do not use the rules
+ * of Check and Sim, so they can show faults that both miss. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 
 /* ---- lines of PTX -------------------------------------------------------------------------- */
 
-/* A statement that stands alone on its line: [at, at + n) up to its semicolon. */
+/* A statement that is alone on its line: [at, at + n) up to its semicolon. */
 typedef struct statement {
-  const char *at, *opcode, *operands; /* opcode: behind the guard; operands: behind the opcode */
+  const char *at, *opcode, *operands; /* opcode: after the guard; operands: after the opcode */
   size_t n, n_opcode;
 } statement;
 
@@ -51,7 +51,7 @@ static bool is_word(char c) {
   return isalnum((unsigned char)c) || c == '_' || c == '%' || c == '$';
 }
 
-/* The drawn one of the operands' words that are registers, or numbers. */
+/* Draws one of the operands' words that are registers, or numbers. */
 static bool draw_word(uint64_t *seed, const statement *s, bool number, token *out) {
   token words[64];
   uint32_t n = 0;
@@ -80,7 +80,7 @@ static char *change_number(uint64_t *seed, const char *ptx, const statement *s) 
   return splice(ptx, t.at, t.n, to);
 }
 
-/* Another register of the same kind, that some line of the text names. */
+/* Replaces a register by another one of the same kind with a near number. */
 static char *change_register(uint64_t *seed, const char *ptx, const statement *s) {
   token t;
   if (!draw_word(seed, s, false, &t))
@@ -97,7 +97,7 @@ static char *change_register(uint64_t *seed, const char *ptx, const statement *s
   return splice(ptx, t.at, t.n, to);
 }
 
-/* Words that stand for one another; a word of none goes away. */
+/* Words that can replace each other; a word in no family is removed. */
 static const char *const families[][8] = {
     {"relaxed", "acquire", "release", "acq_rel"},
     {"cta", "cluster", "gpu", "sys"},
@@ -157,7 +157,7 @@ static char *remove_statement(uint64_t *seed, const char *ptx, const statement *
   return splice(ptx, s->at, s->n + 1, "");
 }
 
-/* With the next line, where that is a statement, too. */
+/* Swaps the statement with the next line, if that is a statement. */
 static char *swap_statements(uint64_t *seed, const char *ptx, const statement *s) {
   (void)seed;
   statement next;
@@ -184,7 +184,7 @@ static const struct {
 
 /* ---- ops of the role level (mutate_generic_role.c) ------------------------------------------ */
 
-/* "%x = ... in place of %x = ..." */
+/* Describes a site as "%x = ... in place of %x = ...". */
 static void describe_role(const mutate_form *form, mutate_mutant *m) {
   hd_strbuf text = {0};
   mutate_describe(m->module, m->site, &text);
@@ -210,7 +210,7 @@ _Static_assert((int)N_OUTCOMES == (int)MUTATE_GENERIC_OUTCOMES, "ORDER OUTCOMES"
 
 typedef struct generic {
   mutate_mutant mutant;
-  bool sync; /* a line that synchronises */
+  bool sync; /* the line synchronises */
   outcome outcome;
 } generic;
 
@@ -225,7 +225,7 @@ static bool is_sync(const statement *s) {
   return false;
 }
 
-/* The op synchronises, or what it is swapped with. */
+/* Whether the op, or the op that it is swapped with, synchronises. */
 static bool orders(const hd_op *op, const char *change) {
   bool swapped = !strcmp(change, "op swapped");
   return (hd_op_effects(op->kind) & HD_EFFECT_SYNC) ||
@@ -238,7 +238,7 @@ static const char *line_at(const char *text, int32_t i) {
   return text;
 }
 
-/* Half of them lines of PTX that were executed. */
+/* Changes an op at role level (one draw in four) or an executed line of PTX. */
 static bool draw_mutant(uint64_t *seed, const mutate_form *form, const bool *executed,
                         int32_t n_lines, generic *g) {
   mutate_mutant *m = &g->mutant;
@@ -271,9 +271,9 @@ typedef struct generic_job {
   generic *all;
 } generic_job;
 
-/* Of what is seen by nobody: equivalent in this launch is what keeps the order of all conflicting
- * pairs; and, of what does not synchronise, what more schedules do not show either (a load that
- * nobody uses, two loads in another order). */
+/* The outcome. A mutant that nothing finds is equivalent in this launch if the order of all
+ * conflicting accesses is unchanged; or if it does not change synchronisation and more schedules do
+ * not find it either (an unused load, two loads swapped). */
 static outcome outcome_of(const generic_job *j, generic *g) {
   mutate_mutant *m = &g->mutant;
   if (m->runs.verdict == MUTATE_UNDECIDED)
@@ -315,7 +315,7 @@ static void run_mutant(void *user, size_t i) {
 
 /* ---- counts -------------------------------------------------------------------------------- */
 
-/* The operator's row; a new one at its first mutant. */
+/* The operator's row; added at its first mutant. */
 static mutate_generic_row *row_of(mutate_generic *sum, const char *op) {
   int i = 0;
   while (i < sum->n_rows && strcmp(sum->row[i].op, op))

@@ -1,5 +1,5 @@
-/* Operators at role level that know no rule: an attribute, a constant where it is used, an operand,
- * a data op or a place becomes another one. */
+/* Generic operators at role level: change an attribute, an operand, a constant at one use, the kind
+ * of an op, or its position. */
 #include <string.h>
 
 #include "mutate.h"
@@ -13,7 +13,7 @@ static int64_t another(uint64_t *seed, int64_t i) {
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-/* Words that stand for one another. */
+/* Words that can replace each other. */
 static const char *const families[][7] = {
     {"eq", "ne", "lt", "le", "gt", "ge"},
     {"warp", "thread", "cluster", "cta"},
@@ -41,9 +41,9 @@ static bool change_word(uint64_t *seed, hd_module *m, hd_op *op, const hd_attr *
 }
 
 static bool change_list(uint64_t *seed, hd_module *m, hd_op *op, const hd_attr *a) {
-  enum { LONGEST = 16 };
-  int64_t list[LONGEST];
-  if (a->n < 1 || a->n > LONGEST)
+  enum { MAX_ELEMENTS = 16 };
+  int64_t list[MAX_ELEMENTS];
+  if (a->n < 1 || a->n > MAX_ELEMENTS)
     return false;
   memcpy(list, a->ints, (size_t)a->n * sizeof *list);
   int64_t *at = &list[mutate_below(seed, (uint32_t)a->n)];
@@ -74,7 +74,7 @@ static bool change_attribute(uint64_t *seed, hd_module *m, hd_op *op) {
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* It becomes another one of the op, or a result of the op before. */
+/* Replaces an operand by another one of the op, or by a result of the previous op. */
 static bool change_operand(uint64_t *seed, hd_module *m, hd_op *op) {
   (void)m;
   if (!op->n_operands)
@@ -92,7 +92,7 @@ static bool change_operand(uint64_t *seed, hd_module *m, hd_op *op) {
   return true;
 }
 
-/* Of this use alone. */
+/* Changes a constant for this use only. */
 static bool change_constant(uint64_t *seed, hd_module *m, hd_op *op) {
   if (!op->n_operands)
     return false;
@@ -128,7 +128,7 @@ static bool uses(const hd_op *op, const hd_op *made) {
   return false;
 }
 
-/* Before the op that stands before it, whatever the two are. */
+/* Swaps the op with the previous op. */
 static bool swap(uint64_t *seed, hd_module *m, hd_op *op) {
   (void)seed;
   (void)m;
@@ -138,7 +138,7 @@ static bool swap(uint64_t *seed, hd_module *m, hd_op *op) {
   return true;
 }
 
-/* What has no results, and no regions. */
+/* Removes an op that has no results and no regions. */
 static bool take_away(uint64_t *seed, hd_module *m, hd_op *op) {
   (void)seed;
   (void)m;

@@ -1,5 +1,5 @@
-/* Mutants on the device, each where it can harm nobody: a worker process launches those of a kernel
- * one after the other; what it cannot end it reports and dies with, and a fresh worker takes the
+/* Launches mutants on the device in isolation: a worker process launches those of a kernel in
+ * sequence. If a launch hangs, the worker reports it and exits, and a new worker continues with the
  * rest. */
 #include <pthread.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ size_t *mutate_order(uint64_t seed, const mutate_records *records, size_t *n) {
   return order;
 }
 
-/* `sample` of them, drawn at random, to the front (0: all are); how many there are. */
+/* Moves `sample` random elements to the front (0: all elements count); returns their number. */
 static size_t shuffle(uint64_t *seed, mutate_record **shot, size_t n, size_t sample) {
   for (size_t i = 0; i < sample && i < n; i++) {
     mutate_record **other = &shot[pick(seed, i, n)], *kept = shot[i];
@@ -42,7 +42,7 @@ static size_t shuffle(uint64_t *seed, mutate_record **shot, size_t n, size_t sam
   return sample && sample < n ? sample : n;
 }
 
-/* Of these some wait never ends. */
+/* Operators whose mutants may wait forever. */
 static bool starves(const char *op) {
   static const char *const words[] = {"bytes+",     "bytes-",     "count+",    "rank",
                                       "ptx-bytes+", "ptx-bytes-", "ptx-count+"};
@@ -52,12 +52,12 @@ static bool starves(const char *op) {
   return false;
 }
 
-/* What is to be launched of a form; the first n_ending of the shots will probably end. */
+/* The mutants of a form to launch; the first n_ending of them probably end. */
 typedef struct target {
   mutate_kernel *kernel;
   mutate_record **shot; /* owned */
   size_t n, n_ending;
-  bool refused; /* the form does not run here */
+  bool refused; /* the form does not run on this device */
 } target;
 
 static void put_ending_first(target *t) {
@@ -70,8 +70,8 @@ static void put_ending_first(target *t) {
   }
 }
 
-/* The same number of every operator, in any order, since time may end before they do; less those
- * that were launched before. */
+/* Chooses an equal number for every operator, in random order, because time may run out; leaves out
+ * those that were launched before. */
 static target choose(const mutate_options *o, uint64_t seed, mutate_kernel *kernel) {
   target t = {.kernel = kernel, .shot = hd_xmalloc(sizeof *t.shot * (kernel->n + 1))};
   size_t chosen = 0;
@@ -147,8 +147,8 @@ int mutate_run_worker(const mutate_options *o, int tool, const mutate_kernel *ke
   return code;
 }
 
-/* The worker's lines are "begin OP:SITE" and "end OP:SITE OUTCOME why": how many mutants were
- * begun. One that was begun and never ended took the worker with it. */
+/* Reads lines "begin OP:SITE" and "end OP:SITE OUTCOME why"; returns the number of mutants that
+ * were begun. If one has no end, the worker died with it. */
 static size_t read_lines(mutate_record **shot, size_t n, const char *text) {
   size_t begun = 0;
   for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
@@ -165,7 +165,7 @@ static size_t read_lines(mutate_record **shot, size_t n, const char *text) {
 
 /* --- all ------------------------------------------------------------------------------------ */
 
-/* One worker's list, and what is left of it when it dies. */
+/* A list for one worker; a new worker gets the rest if it dies. */
 typedef struct task {
   target *target;
   size_t from, n;
@@ -178,22 +178,22 @@ typedef struct session {
   task *task;
   size_t n_targets, n_tasks, task_cap, n_shots, n_done, n_hung;
   double start, end;
-  pthread_mutex_t lock; /* to change the records, and to report */
+  pthread_mutex_t lock; /* for the records and for reports */
 } session;
 
 double mutate_end_after(double seconds) {
   return seconds > 0 ? hd_clock_seconds() + seconds : 1e300;
 }
 
-/* What a worker that ended has left; how many mutants are dealt with. 0: the kernel itself does
- * not run here, or its time was over first. */
+/* Records the results of a worker that ended; returns the number of mutants that it launched. 0:
+ * the form itself does not run on this device, or the time ran out. */
 static size_t settle(session *s, mutate_kernel *kernel, mutate_record **shot, size_t n, int code,
                      bool cut, const char *text) {
   pthread_mutex_lock(&s->lock);
   size_t begun = read_lines(shot, n, text);
   mutate_record *last = begun ? shot[begun - 1] : NULL;
   if (code == MUTATE_LATE && last && last->gpu == MUTATE_GPU_ERROR)
-    last->gpu = cut ? MUTATE_GPU_NOT_ASKED : MUTATE_GPU_HANG; /* it did not come back */
+    last->gpu = cut ? MUTATE_GPU_NOT_ASKED : MUTATE_GPU_HANG; /* it did not return */
   if (begun)
     kernel->self.gpu = MUTATE_GPU_SAME;
   else if (!cut)
@@ -251,8 +251,9 @@ static void add_task(session *s, target *t, size_t from, size_t n) {
     HD_PUSH(s->task, s->n_tasks, s->task_cap, fresh);
 }
 
-/* Those that end, a list a form; then one of each form that may hang, a second of each, and so on:
- * each costs a worker, and the time limit must not leave out a whole family of forms. */
+/* First a list per form with the mutants that end; then one of each form that may hang, then a
+ * second of each, and so on. Each of those costs a worker, and the time limit must not leave out
+ * whole groups of forms. */
 static void make_tasks(session *s) {
   size_t left = 1;
   for (size_t i = 0; i < s->n_targets; i++) {

@@ -1,4 +1,4 @@
-/* Every mutant of a form: made, then verified by the checker, the simulator and ptxas. */
+/* Makes every mutant of a form, and verifies it with the checker, the simulator and ptxas. */
 #include <stdio.h>
 #include <string.h>
 
@@ -62,7 +62,7 @@ typedef struct job {
   const mutate_form *form;
   const mutate_runs *sound;
   mutate_list *list;
-  bool ask_ptxas; /* it has nothing against the form itself */
+  bool ask_ptxas; /* ptxas accepts the form itself */
 } job;
 
 static void make_one(void *user, size_t i) {
@@ -76,7 +76,7 @@ static void add_sites(const mutate_options *o, const char *name, int32_t n, muta
     HD_PUSH(list->mutant, list->n, list->cap, ((mutate_mutant){.op = name, .site = i}));
 }
 
-/* Drops the sites where an operator does not apply, and finds the first of each PTX. */
+/* Drops sites where an operator does not apply, and finds the first mutant with each PTX. */
 static void keep_made(mutate_list *list) {
   size_t kept = 0;
   for (size_t i = 0; i < list->n; i++)
@@ -106,12 +106,12 @@ static void make_all(job *j) {
 
 /* --- verifying -------------------------------------------------------------------------------- */
 
-/* A detector that says yes to everything, injected to see the count fail. */
+/* A detector that accepts everything, injected to see the count fail. */
 static bool is_blind(const mutate_options *o, const char *detector) {
   return o->blind && !strcmp(o->blind, detector);
 }
 
-/* The same PTX, or the same order of all conflicting pairs in every run. */
+/* Whether the PTX is equal, or the order of all conflicting accesses in every run. */
 static bool is_equivalent(const job *j, const mutate_mutant *m, const mutate_runs *sound) {
   if (m->ptx && !strcmp(m->ptx, j->form->ptx))
     return true;
@@ -129,7 +129,7 @@ static void ask_check(const job *j, mutate_mutant *m, hd_check_launch *launch) {
 static void ask_sim(const job *j, mutate_mutant *m, const hd_check_launch *launch) {
   mutate_runs sound = *j->sound;
   if (!m->ptx) {
-    m->runs.verdict = MUTATE_CAUGHT; /* refused by name before it could run */
+    m->runs.verdict = MUTATE_CAUGHT; /* could not be emitted */
     return;
   }
   if (!j->options->no_sim && !is_blind(j->options, "sim")) {
@@ -141,7 +141,7 @@ static void ask_sim(const job *j, mutate_mutant *m, const hd_check_launch *launc
   m->equivalent = is_equivalent(j, m, &sound);
 }
 
-/* Of mutants with one PTX, the first is run. */
+/* Only the first of the mutants with equal PTX is run. */
 static void verify_one(void *user, size_t i) {
   job *j = user;
   mutate_mutant *m = &j->list->mutant[i];

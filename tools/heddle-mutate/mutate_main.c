@@ -1,5 +1,5 @@
-/* heddle-mutate: breaks every kernel in every way that the operators know, and counts who sees
- * it. */
+/* heddle-mutate: mutates every kernel with every operator, and counts the mutants that each
+ * detector catches. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,10 +12,10 @@
 typedef struct run {
   heddle_context *ctx;
   const mutate_arguments *arguments;
-  mutate_options options; /* theirs, with programs found */
+  mutate_options options; /* the arguments' options, with paths of programs */
   mutate_records records;
   mutate_generic generic;
-  bool found; /* the form that --form names */
+  bool found; /* the form of --form exists */
 } run;
 
 /* --- one form ------------------------------------------------------------------------------- */
@@ -35,7 +35,7 @@ static void print_mutant(const run *r, const mutate_form *form, const mutate_mut
     printf("  sim: %s %s\n", words[m->runs.verdict], m->runs.why);
 }
 
-/* The kernel itself must be sound for both, or nothing that follows means anything. */
+/* All detectors must accept the form itself; otherwise the results are meaningless. */
 static void verify_sound(const run *r, const mutate_form *form, mutate_runs *sound,
                          mutate_record *self) {
   hd_strbuf why = {0};
@@ -91,8 +91,8 @@ static void print_launched(const mutate_kernel *kernel) {
              kernel->mutant[i].site, mutate_gpu_name(kernel->mutant[i].gpu));
 }
 
-/* After all detectors on the host, so that no worker waits for them. A table after each part: what
- * follows may take longer than the caller has. */
+/* Runs after the detectors on the host, so that they do not delay workers. Prints a table after
+ * each part, because the caller may stop the program. */
 static void launch_chosen(run *r) {
   mutate_launch(&r->options, &r->records);
   for (size_t i = 0; i < r->records.n && r->options.verbose; i++)
@@ -136,7 +136,7 @@ static heddle_status mutate_folder(run *r) {
   return status;
 }
 
-/* What the file has, and whether it can be written at all. */
+/* Reads the file, and checks that it can be written. */
 static heddle_status open_records(run *r) {
   if (!r->options.out)
     return HEDDLE_OK;
@@ -145,7 +145,7 @@ static heddle_status open_records(run *r) {
   return mutate_records_write(r->ctx, r->options.out, &r->records);
 }
 
-/* Refuses at once where no mutant could be launched. */
+/* Fails early if mutants cannot be launched. */
 static heddle_status check_driver(run *r, const char *self) {
   if (!r->options.gpu || r->options.worker)
     return HEDDLE_OK;
@@ -167,7 +167,7 @@ static heddle_status mutate_files(run *r) {
   return HEDDLE_OK;
 }
 
-/* With --all ptxas is asked where it is found; *found is owned. */
+/* With --all, ptxas is used if it is found; *found is owned. */
 static void choose_ptxas(run *r, char **found) {
   if (!r->options.ptxas && r->arguments->all)
     r->options.ptxas = *found = compile_find_ptxas();

@@ -1,4 +1,4 @@
-/* Operators on lines of PTX: the same slips, made after emission. */
+/* Operators on lines of PTX: the same mutations after emission. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@ static bool holds(const char *line, size_t n, const char *word) {
   return memmem(line, n, word, strlen(word)) != NULL;
 }
 
-/* Sync instructions that stand alone on a line; a wait's loop is no single line. */
+/* Removes sync instructions that are alone on a line. The loop of a wait has several lines. */
 static bool remove_line(const char *line, size_t n, hd_strbuf *out) {
   static const char *const words[] = {"wgmma.fence",
                                       "wgmma.commit_group",
@@ -42,7 +42,7 @@ static bool remove_line(const char *line, size_t n, hd_strbuf *out) {
   return false;
 }
 
-/* A register that ends the line counts one step more, for this line only. */
+/* Adds `by` to a register that is the last operand, for this line only. */
 static void shift_register(const char *line, size_t n, const char *at, size_t width, int64_t by,
                            hd_strbuf *out) {
   char name[32];
@@ -52,7 +52,7 @@ static void shift_register(const char *line, size_t n, const char *at, size_t wi
   hd_strbuf_printf(out, "\nadd.s32 %s, %s, %lld;", name, name, (long long)-by);
 }
 
-/* The operand that ends at the line's semicolon, moved by one step. */
+/* Adds `by` to the last operand of the line. */
 static bool shift_last(const char *line, size_t n, int64_t by, hd_strbuf *out) {
   const char *end = memchr(line, ';', n);
   if (!end)
@@ -94,7 +94,7 @@ static bool fewer_bytes(const char *line, size_t n, hd_strbuf *out) {
   return holds(line, n, "expect_tx") && shift_last(line, n, -16, out);
 }
 
-/* The line with one word of an atomic instruction in place of another. */
+/* Replaces one word of an atomic instruction. */
 static bool change_atom(const char *line, size_t n, const char *from, const char *to,
                         hd_strbuf *out) {
   const char *at = memmem(line, n, from, strlen(from));

@@ -1,5 +1,5 @@
-/* Problems and schedules drawn at random: small ones, every choice of the problem level and of the
- * schedule among them. */
+/* Random problems and schedules: small ones, with every choice of the problem level and of the
+ * schedule. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ uint32_t mutate_below(uint64_t *seed, uint32_t n) {
 
 static bool one_in(draw *d, uint32_t n) { return mutate_below(d->seed, n) == 0; }
 
-/* One of the words of a list. */
+/* Draws a word of a list. */
 static const char *word(draw *d, const char *list, char out[24]) {
   uint32_t n = 1;
   for (const char *at = list; *at; at++)
@@ -34,15 +34,15 @@ static const char *word(draw *d, const char *list, char out[24]) {
 
 #define WORD(d, list) word(d, list, (char[24]){0})
 
-/* --- what there is to draw from ------------------------------------------------------------- */
+/* --- choices -------------------------------------------------------------------------------- */
 
 #define FLOATS "bf16 f16 f32 f32 s8 u8"
 #define NARROW "bf16 f16 f32 e4m3 e5m2 s8"
 #define INTEGERS "s32 s32 s8 u8 f32 bf16"
 #define MINIFLOATS "e2m1 e3m2 e2m3 e4m3 e5m2"
 
-/* A line of types; B's may differ from A's. k-block: elements of k a stage; bits: of a stored
- * element; scale: of `block` elements of k (NULL: none). */
+/* A combination of types; B's may differ from A's. k_block: elements of k per stage; bits: of a
+ * stored element; scale: type of the scale of `block` elements of k (NULL: none). */
 static const struct types {
   const char *a, *b, *acc, *d, *targets;
   int32_t k_block, group, bits;
@@ -70,7 +70,7 @@ static const struct types {
     {"e2m1p", "e2m1p", "f32", NARROW, "sm_120a", 256, 8, 4, "ue4m3", 32},
 };
 
-/* The same with f32 scales of a k-block's 128 elements, of sm_90a. */
+/* The same for sm_90a, with an f32 scale per k-block of 128 elements. */
 static const struct types promoted_types[] = {
     {"e4m3", "e4m3 e5m2", "f32", NARROW, "sm_90a", 128, 4, 8, "f32", 128},
     {"e5m2", "e5m2 e4m3", "f32", NARROW, "sm_90a", 128, 4, 8, "f32", 128},
@@ -92,7 +92,7 @@ static void add_number(mutate_problem *p, hd_key key, int32_t value) {
 
 static void draw_tile(draw *d, mutate_problem *p) {
   static const int32_t widths[] = {8, 16, 24, 32, 40, 64, 96, 128};
-  bool whole = d->transposed || d->permuted; /* panels; groups of permuted columns */
+  bool whole = d->transposed || d->permuted; /* panels, or groups of permuted columns */
   char tile[40];
   d->tile_m = 64 * (1 + (int32_t)mutate_below(d->seed, 2));
   d->tile_n = whole ? 64 * d->cluster : widths[mutate_below(d->seed, HD_COUNT(widths))];
@@ -169,7 +169,8 @@ static void draw_schedule(draw *d, mutate_problem *p) {
 
 /* --- the problem ---------------------------------------------------------------------------- */
 
-/* Up to three tiles and two and a half turns of the ring, the last ones mostly ragged. */
+/* Draws up to three tiles, and up to two and a half times the ring of k-blocks; the last ones are
+ * mostly ragged. */
 static void draw_sizes(draw *d) {
   static const int32_t tiles[][2] = {{1, 1}, {1, 2}, {2, 1}, {3, 1}, {1, 3}};
   const int32_t *t = tiles[mutate_below(d->seed, HD_COUNT(tiles))];
@@ -186,10 +187,10 @@ static void draw_sizes(draw *d) {
       d->types->group;
 }
 
-/* A size is a constant (k is, where sums lie over the ring), or known at launch. A constant m or n
- * is no less than the tile's, and a k scaled in blocks no less than a stage's, so that D shows all
- * that the kernel multiplies: Check wants all of it right, and a launch of other sizes, which would
- * show it, there is not. */
+/* Adds a size: a constant (k always, if sums reuse the ring's memory), or known at launch. A
+ * constant m or n is at least the tile's, and a k with block scales at least a stage's, so that
+ * everything that the kernel multiplies affects D. Otherwise Check would report faults that no
+ * launch of these sizes can show. */
 static void add_size(draw *d, mutate_problem *p, const char *dim, hd_arg_kind kind, int64_t tile,
                      int64_t *value) {
   hd_strbuf_printf(&p->text, "  %%%s: i32 = size {dim = %s, ", dim, dim);
@@ -206,7 +207,7 @@ static void add_size(draw *d, mutate_problem *p, const char *dim, hd_arg_kind ki
 }
 
 typedef struct epilogue {
-  const char *act, *c, *bias, *scale_a, *scale_b; /* NULL: not there */
+  const char *act, *c, *bias, *scale_a, *scale_b; /* NULL: absent */
   bool alpha, beta;
 } epilogue;
 
@@ -215,7 +216,7 @@ static void draw_epilogue(draw *d, epilogue *e) {
   if (one_in(d, 3))
     return;
   if (one_in(d, 2))
-    e->act = hd_act_name(1 + (int)mutate_below(d->seed, HD_N_ACTS - 1)); /* but `none` */
+    e->act = hd_act_name(1 + (int)mutate_below(d->seed, HD_N_ACTS - 1)); /* all but `none` */
   e->c = one_in(d, 3) ? (one_in(d, 2) ? "row_major" : "col_major") : NULL;
   e->bias = one_in(d, 3) ? (one_in(d, 2) ? "%m " : "%n ") : NULL;
   e->scale_a = one_in(d, 3) ? (one_in(d, 3) ? "" : "%m ") : NULL;
@@ -224,7 +225,7 @@ static void draw_epilogue(draw *d, epilogue *e) {
   e->beta = e->c && one_in(d, 2);
 }
 
-/* of: "%m " or "%n "; "": one element. NULL: none. */
+/* of: "%m " or "%n "; "": a single element. NULL: nothing to add. */
 static void add_vector(mutate_problem *p, const char *name, const char *of, const char *type) {
   if (of)
     hd_strbuf_printf(&p->text, "  %%%s: matrix<%s> = vector %s{type = %s, operand = %s}\n", name,
@@ -272,7 +273,7 @@ static void add_epilogue(draw *d, mutate_problem *p, const epilogue *e) {
   hd_strbuf_printf(&p->text, "}\n");
 }
 
-/* Half of what can has a statistic of D, or scales. Drawn aside, too. */
+/* Half of the suitable problems get a statistic of D, or scales. Does not advance the seed. */
 static const char *draw_statistic(const draw *d, const mutate_problem *p, const char *act,
                                   const char *out) {
   uint64_t aside = *d->seed + 2;
@@ -286,7 +287,7 @@ static const char *draw_statistic(const draw *d, const mutate_problem *p, const 
   return mutate_below(&aside, 2) ? ", reduce = absmax" : ", reduce = sumsq";
 }
 
-/* After which kernel it may start. */
+/* Attributes of a launch that may start before its predecessor has ended. */
 static const char *draw_launch_words(draw *d) {
   return one_in(d, 2) ? "" : one_in(d, 2) ? ", dependent" : ", dependent, weights_ready";
 }
@@ -307,7 +308,7 @@ static void draw_text(draw *d, const char *target, mutate_problem *p) {
                    "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = %s}\n", b,
                    b, d->transposed ? "mn_major" : "k_major");
   draw_epilogue(d, &e);
-  /* Sums of integers are far beyond 8 bits: D would be all ends. */
+  /* Sums of integers exceed 8 bits, and an unscaled D would be saturated. */
   if (!strcmp(t->acc, "s32") && out[1] == '8' && !e.scale_a && !e.scale_b)
     e.scale_a = "%m ";
   add_epilogue(d, p, &e);
@@ -315,8 +316,8 @@ static void draw_text(draw *d, const char *target, mutate_problem *p) {
                    d->col_major ? "col_major" : "row_major", draw_statistic(d, p, e.act, out));
 }
 
-/* Pitches: of B whole 16 bytes, which suit every way that B can come; of D anything, but where a
- * tensor map stores it. */
+/* Pitches of B are multiples of 16 bytes, which every B path accepts; those of D are arbitrary,
+ * unless a tensor map stores it. */
 static void draw_launch(draw *d, mutate_problem *p) {
   int64_t row_b = d->transposed ? d->n : d->k, row_d = d->col_major ? d->m : d->n;
   int64_t unit = d->types->bits == 4 ? 32 : 16;
@@ -329,8 +330,8 @@ static void draw_launch(draw *d, mutate_problem *p) {
   p->pick = mutate_below(d->seed, 6);
 }
 
-/* One in eight of the types that tensor memory takes is multiplied there, and half of those with
- * block scales. Drawn aside, so that the other draws keep their seeds. */
+/* Uses tensor memory for one in eight of the types that it supports, and for half of the types with
+ * block scales. Does not advance the seed, so that other draws stay the same. */
 static bool draw_is_tensor(const draw *d) {
   uint64_t aside = *d->seed;
   if (d->types->scale)
@@ -339,8 +340,8 @@ static bool draw_is_tensor(const draw *d) {
          mutate_below(&aside, 8) == 0;
 }
 
-/* Half of the 8-bit floats that wgmma multiplies have f32 scales; half of those share them among
- * rows of A. Drawn aside, too. */
+/* Half of the 8-bit floats for wgmma get f32 scales; half of those share a scale among rows of A.
+ * Does not advance the seed either. */
 static void draw_promoted(draw *d) {
   uint64_t aside = *d->seed + 1;
   for (size_t i = 0; i < HD_COUNT(promoted_types); i++)

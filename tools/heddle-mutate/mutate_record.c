@@ -1,5 +1,4 @@
-/* What was found out of each form and mutant, and the file that keeps it: a killed run loses
- * nothing that it had written, and another goes on from there. */
+/* Results for each form and mutant, and their file, with which a killed run can be resumed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +12,14 @@
 
 static const char header[] =
     "kernel,hash,operator,site,kind,check,sim,ptxas,device,memcheck,synccheck,racecheck,initcheck";
-enum { N_FIELDS = 13 }; /* in the header's order */
+enum { N_FIELDS = 13 }; /* in the order of the header */
 
 static const char *const kinds[MUTATE_N_KINDS] = {"kernel", "mutant", "equivalent", "unemitted"};
 static const char *const verdicts[MUTATE_N_VERDICTS] = {"missed", "caught", "undecided",
                                                         "not-asked"};
 static const char *const outcomes[MUTATE_N_GPU] = {"not-asked", "same",  "wrong",
                                                    "hang",      "error", "refused"};
-/* The header's order. */
+/* In the order of the header. */
 static const char *const tools[MUTATE_N_TOOLS] = {"memcheck", "synccheck", "racecheck",
                                                   "initcheck"};
 static const char itself[] = "-";
@@ -59,7 +58,7 @@ static mutate_record unknown(const char *op, int32_t site, mutate_kind kind) {
                          MUTATE_GPU_NOT_ASKED, {MUTATE_GPU_NOT_ASKED}};
 }
 
-/* ptxas is to be asked, and was not: what else was asked is kept where ptxas is missing. */
+/* Whether results of ptxas are missing. If ptxas is not available, other results are kept. */
 static bool lacks_ptxas(const mutate_options *o, const mutate_kernel *kernel) {
   return o->ptxas && kernel->n && kernel->mutant[0].verdict[MUTATE_PTXAS] == MUTATE_UNASKED;
 }
@@ -73,7 +72,8 @@ mutate_kernel *mutate_records_visit(const mutate_options *o, const mutate_form *
   if (!kernel) {
     HD_PUSH(records->kernel, records->n, records->cap, fresh);
     kernel = &records->kernel[records->n - 1];
-  } else if (strcmp(kernel->hash, fresh.hash) || lacks_ptxas(o, kernel)) { /* it was another one */
+  } else if (strcmp(kernel->hash, fresh.hash) || lacks_ptxas(o, kernel)) { /* the form has
+                                                                              changed */
     hd_free(kernel->mutant);
     *kernel = fresh;
   }
@@ -161,7 +161,7 @@ static const char *operator_named(const char *name) {
   return NULL;
 }
 
-/* From the fourth field on: site, kind, detectors, device, tools. */
+/* Fields from the fourth on: site, kind, detectors, device, tools. */
 static bool read_record(char *const *field, mutate_record *r) {
   int word, kind;
   char *end;
@@ -193,7 +193,7 @@ static int split(char *line, char **field) {
   return n;
 }
 
-/* A form's own line comes before those of its mutants. */
+/* The line of a form precedes the lines of its mutants. */
 static bool read_line(char *line, mutate_records *records) {
   char *field[N_FIELDS];
   mutate_kernel kernel = {0}, *last = records->n ? &records->kernel[records->n - 1] : NULL;

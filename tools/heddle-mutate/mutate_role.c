@@ -1,5 +1,5 @@
-/* Operators at the role level: each takes a sync op away, moves one of its numbers or places by
- * one, or takes columns of D, or block scales, for what they are not. */
+/* Operators at role level: each removes a sync op, moves it or one of its numbers by one step, or
+ * takes columns of D or block scales from a wrong position. */
 #include <string.h>
 
 #include "Spec/spec.h"
@@ -14,7 +14,7 @@ static bool is_sync(const hd_op *op) {
   return hd_op_effects(op->kind) & HD_EFFECT_SYNC;
 }
 
-/* What must come before something: it does harm when it comes later. */
+/* Ops that protect later ops; they are moved to a later position. */
 static bool comes_first(const hd_op *op) {
   return op->kind == HD_OP_BARRIER_WAIT || op->kind == HD_OP_CP_ASYNC_WAIT ||
          op->kind == HD_OP_WGMMA_WAIT || op->kind == HD_OP_BULK_WAIT ||
@@ -24,7 +24,7 @@ static bool comes_first(const hd_op *op) {
          op->kind == HD_OP_FENCE_BARRIER_INIT;
 }
 
-/* Fences, commits, waits and arrivals; initialisations have no order among themselves. */
+/* Fences, commits, waits and arrivals; the order of initialisations does not matter. */
 static bool has_place(const hd_op *op) { return is_sync(op) && op->kind != HD_OP_BARRIER_INIT; }
 
 static bool is_expect(const hd_op *op) { return op->kind == HD_OP_BARRIER_EXPECT; }
@@ -48,7 +48,7 @@ static bool has_rank(const hd_op *op) { return hd_op_has(op, HD_ATTR_RANK); }
 static bool orders_cluster(const hd_op *op) { return hd_op_is(op, HD_ATTR_SCOPE, "cluster"); }
 static bool is_columns(const hd_op *op) { return op->kind == HD_OP_FRAG_COLUMNS; }
 
-/* Two k-blocks share a word. */
+/* Two k-blocks share a word of scales. */
 static bool halves_words(const hd_op *op) {
   return is_tensor_scaled(op) &&
          hd_spec_scales_a_row(hd_spec_find(hd_op_str(op, HD_ATTR_ROW))) < HD_SCALES_A_WORD;
@@ -70,7 +70,7 @@ static int64_t stages_of(const hd_op *op) {
   return 1;
 }
 
-/* Of several: where there is one, the next is the same. */
+/* Excludes rings with a single slot, where the next slot is the same. */
 static bool names_slot(const hd_op *op) {
   return cursor_operand(op) >= 0 && op->n_regions == 0 && op->kind != HD_OP_YIELD &&
          op->kind != HD_OP_CURSOR_NEXT && stages_of(op) > 1;
@@ -80,9 +80,9 @@ static bool names_box(const hd_op *op) {
   return op->kind == HD_OP_STAGE_TILE || op->kind == HD_OP_COPY_OUT;
 }
 
-/* --- acts ----------------------------------------------------------------------------------- */
+/* --- actions -------------------------------------------------------------------------------- */
 
-/* What passes through the op goes past it; what stands in it is done by everyone. */
+/* Replaces the results by the operands, and moves the contents of regions out of the op. */
 static void remove_op(hd_module *m, hd_op *op) {
   (void)m;
   hd_op *kernel = hd_op_kernel(op);
@@ -97,7 +97,7 @@ static bool does_something(const hd_op *op) {
   return op->n_regions > 0 || hd_op_effects(op->kind) != HD_EFFECT_PURE;
 }
 
-/* Of what a warp does as one: it and a meeting of the lanes say the same in either order. */
+/* Ops of a whole warp. Swapping one with a warp_sync has no effect. */
 static bool is_of_warp(const hd_op *op) {
   return op->kind == HD_OP_WGMMA_WAIT || op->kind == HD_OP_TCGEN05_WAIT_ST ||
          op->kind == HD_OP_TCGEN05_FENCE_BEFORE;
@@ -108,7 +108,7 @@ static bool passes(const hd_op *op, const hd_op *by) {
          (op->kind == HD_OP_WARP_SYNC && is_of_warp(by));
 }
 
-/* Behind the next thing that is done, or in front of the last one. */
+/* Moves the op after the next op with an effect, or before the previous one. */
 static void move_op(hd_module *m, hd_op *op) {
   (void)m;
   if (comes_first(op)) {
@@ -143,7 +143,7 @@ static void add_to_operand(hd_module *m, hd_op *op, int32_t operand, int64_t by)
       hd_build_value(&b, HD_OP_ADD, HD_I32, 2, op->operands[operand], hd_build_i32(&b, by));
 }
 
-/* Operand 2 of last_arriver: how many arrivals there are. */
+/* Operand 2 of last_arriver is the number of arrivals. */
 static void one_later(hd_module *m, hd_op *op) { add_to_operand(m, op, 2, 1); }
 static void one_sooner(hd_module *m, hd_op *op) { add_to_operand(m, op, 2, -1); }
 static void own_rank_only(hd_module *m, hd_op *op) {
@@ -155,7 +155,7 @@ static void columns_as_they_lie(hd_module *m, hd_op *op) {
   hd_op_set_str(m, op, HD_ATTR_PATH, "quad");
 }
 
-/* One of [byte-id a, thread-id a, byte-id b, thread-id b]. */
+/* Sets one of [byte-id a, thread-id a, byte-id b, thread-id b]. */
 static void set_scale_id(hd_module *m, hd_op *op, int which, int64_t id) {
   int64_t ids[4];
   for (int i = 0; i < 4; i++)
@@ -174,16 +174,16 @@ static void next_scale(hd_module *m, hd_op *op) {
 
 static void next_k_block(hd_module *m, hd_op *op) { add_to_operand(m, op, TENSOR_K_BLOCK, 1); }
 
-/* Those that begin in the middle of 128, or with them. */
+/* Takes the scales of columns that are 64 away. */
 static void other_half(hd_module *m, hd_op *op) { add_to_operand(m, op, TENSOR_COLUMN, 64); }
 
-/* Of the next strip, or of the next block of rows. */
+/* Takes the scales of the next strip, or of the next block of rows. */
 static void other_rows(hd_module *m, hd_op *op) {
   int64_t rows = hd_op_int(op, HD_ATTR_ROWS, 1);
   add_to_operand(m, op, HD_AT_promote_row, rows > 1 ? rows : HD_STRIP_ROWS);
 }
 
-/* The sums stay as they were. */
+/* Does not add the k-block to the sums. */
 static void skip_promote(hd_module *m, hd_op *op) {
   (void)m;
   for (int32_t i = 0; i < op->n_results; i++)
@@ -196,7 +196,7 @@ static void same_slot(hd_module *m, hd_op *op) {
   op->operands[HD_AT_reduce_tile_slot] = hd_build_i32(&b, 0);
 }
 
-/* At barriers of their own: one barrier counts the same everywhere. */
+/* Uses another barrier, because all uses of one barrier must have the same count. */
 static void half_meets(hd_module *m, hd_op *op) {
   enum { OTHER_ID = 8 };
   const hd_op *role = op;
@@ -211,7 +211,7 @@ static void order_cta(hd_module *m, hd_op *op) {
   hd_op_set_str(m, op, HD_ATTR_SCOPE, op->kind == HD_OP_BARRIER_WAIT ? "cta" : "warp");
 }
 
-/* Those of the next owner, or of the first. */
+/* Takes the columns of the next owner; of the first, for the last. */
 static void next_columns(hd_module *m, hd_op *op) {
   int64_t whole = hd_frag_columns_whole(op)->type.n / 4 * 8, own = op->results[0]->type.n / 4 * 8;
   hd_op_set_int(m, op, HD_ATTR_OFFSET, (hd_op_int(op, HD_ATTR_OFFSET, 0) + own) % whole);
@@ -225,7 +225,7 @@ static void next_slot(hd_module *m, hd_op *op) {
   op->operands[i] = next->results[0];
 }
 
-/* Of a box: its number stands behind the buffer. */
+/* The operand after the buffer is the number of the box. */
 static void next_box(hd_module *m, hd_op *op) {
   hd_builder b = hd_builder_before(m, op);
   hd_value **slot = &op->operands[op->kind == HD_OP_STAGE_TILE ? 1 : 2];
@@ -303,7 +303,7 @@ int32_t mutate_count_ops(const hd_module *module) {
 void mutate_describe(const hd_module *module, int32_t i, hd_strbuf *out) {
   const hd_op *op = mutate_op_at(module, i);
   hd_strbuf text = {0};
-  if (op) /* else the last one was taken away */
+  if (op) /* otherwise the last op was removed */
     hd_print_op(op, &text);
   size_t n = strcspn(hd_strbuf_text(&text), "\n");
   hd_strbuf_addn(out, hd_strbuf_text(&text), n < 110 ? n : 110);

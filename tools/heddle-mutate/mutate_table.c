@@ -1,4 +1,4 @@
-/* The table: who has noticed how many. */
+/* The tables: how many mutants each detector caught. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,14 +9,14 @@ enum { MAX_ROWS = 64 };
 typedef struct row { /* of an operator */
   const char *name;
   int mutants, equivalent;
-  int caught[MUTATE_N_DETECTORS], asked[MUTATE_N_DETECTORS]; /* of those not equivalent */
+  int caught[MUTATE_N_DETECTORS], asked[MUTATE_N_DETECTORS]; /* without equivalent ones */
   int gpu[MUTATE_N_GPU], found[MUTATE_N_TOOLS], given[MUTATE_N_TOOLS];
 } row;
 
 typedef struct table {
   row row[MAX_ROWS], sum;
   int n_rows, forms, forms_launched, false_alarms, undecided;
-  int accepts[MUTATE_N_TOOLS], tried[MUTATE_N_TOOLS]; /* kernels themselves */
+  int accepts[MUTATE_N_TOOLS], tried[MUTATE_N_TOOLS]; /* the forms themselves */
 } table;
 
 /* --- counting ------------------------------------------------------------------------------- */
@@ -84,7 +84,7 @@ static void count_all(const mutate_records *records, table *t) {
 
 /* --- the detectors ---------------------------------------------------------------------------- */
 
-/* "-" where none was asked. */
+/* Prints "-" for a detector that was not used. */
 static void print_row(const row *r) {
   printf("%-14s %8d %10d", r->name, r->mutants, r->equivalent);
   for (int i = 0; i < MUTATE_N_DETECTORS; i++)
@@ -103,7 +103,7 @@ static void print_detectors(const table *t) {
   print_row(&t->sum);
 }
 
-/* --- the device's --------------------------------------------------------------------------- */
+/* --- the device ----------------------------------------------------------------------------- */
 
 static int launched(const row *r) {
   int n = 0;
@@ -112,8 +112,8 @@ static int launched(const row *r) {
   return n;
 }
 
-/* "12/40": found in 12 of the 40 that the tool was given. A tool that accepts no kernel has no
- * column. */
+/* "12/40": found in 12 of the 40 mutants that were run under the tool. A tool that accepts no form
+ * has no column. */
 static void print_launches(const table *t, const row *r) {
   char text[32];
   printf("%-14s %8d", r->name, launched(r));

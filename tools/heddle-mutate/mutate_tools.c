@@ -1,6 +1,6 @@
-/* Mutants under the tools of compute-sanitizer, one process each. A tool that cannot run a kernel
- * itself in peace has nothing to say of its mutants: first the kernels, then mutants of those that
- * it accepts. */
+/* Runs mutants under the tools of compute-sanitizer, one process each. A tool must first accept the
+ * form itself, otherwise its findings on mutants are meaningless: forms are run first, then mutants
+ * of the accepted ones. */
 #include <pthread.h>
 #include <stdio.h>
 
@@ -12,20 +12,20 @@ enum { MAX_WORKERS = 16, EACH_SECONDS = 30 };
 
 typedef struct question {
   mutate_kernel *kernel;
-  mutate_record *record; /* of a mutant, or of the kernel itself */
+  mutate_record *record; /* of a mutant, or of the form itself */
 } question;
 
 typedef struct session {
   const mutate_options *options;
   mutate_records *records;
   int tool;
-  double end; /* of the kernels, then of their mutants */
+  double end; /* deadline of the forms, then of their mutants */
   question *question; /* owned */
   size_t n, cap;
-  pthread_mutex_t lock; /* to change the records */
+  pthread_mutex_t lock; /* for the records */
 } session;
 
-/* What time cuts off was not asked. */
+/* Runs one process. If the deadline stops it, the result is NOT_ASKED. */
 static mutate_gpu ask(const session *s, const question *q) {
   bool itself = q->record->kind == MUTATE_KERNEL;
   double left = s->end - hd_clock_seconds(), seconds = left < EACH_SECONDS ? left : EACH_SECONDS;
@@ -66,7 +66,7 @@ static void ask_all(session *s, double seconds) {
 
 /* --- choosing ------------------------------------------------------------------------------- */
 
-/* How many mutants of an operator the tool has been, or will be, given. */
+/* Number of mutants of an operator that have been chosen for the tool. */
 typedef struct tally {
   const char *op;
   size_t n;
@@ -92,12 +92,12 @@ static bool is_chosen(const session *s, const mutate_record *record) {
   return false;
 }
 
-/* Under a tool a mutant that hangs would only hang for longer. */
+/* Leaves out mutants that hang, because they would hang longer under a tool. */
 static bool is_candidate(const mutate_record *r) {
   return r->gpu == MUTATE_GPU_SAME || r->gpu == MUTATE_GPU_WRONG || r->gpu == MUTATE_GPU_ERROR;
 }
 
-/* A mutant of each operator that has had `round` of them. */
+/* Chooses a mutant for each operator that has `round` of them. */
 static void choose_of(session *s, mutate_kernel *kernel, size_t round, tallies *t) {
   for (size_t i = 0; i < kernel->n && kernel->self.tool[s->tool] == MUTATE_GPU_SAME; i++) {
     mutate_record *r = &kernel->mutant[i];
@@ -109,8 +109,8 @@ static void choose_of(session *s, mutate_kernel *kernel, size_t round, tallies *
   }
 }
 
-/* Rounds of one mutant an operator, so that time cuts all operators alike; each round starts at
- * another kernel. Those of a run before count. */
+/* Rounds with one mutant per operator, so that running out of time affects all operators equally.
+ * Each round starts at another form. Mutants of an earlier run count. */
 static void choose(session *s, const size_t *order, size_t n) {
   tallies t = {0};
   size_t rounds = s->options->tool_sample;

@@ -57,12 +57,12 @@ static int make_buffers(trial_data *data, hd_sim_buffer *buffers) {
   return data->n_blocks;
 }
 
-/* Wrong numbers count as caught: a person would see them too. */
+/* The user's epilogue for the reference: wrong results also count as caught. */
 static double call_user(void *user, double acc, double up, int64_t row, int64_t col) {
   return hd_user_call(user, NULL, acc, up, (int32_t)row, (int32_t)col);
 }
 
-/* A text with the options and the data of one run; `runs` keeps why it was caught. */
+/* A PTX text with the options and data of one run; `runs` keeps why it was caught. */
 typedef struct simulation {
   heddle_context *ctx;
   const mutate_form *form;
@@ -72,12 +72,12 @@ typedef struct simulation {
   mutate_runs *runs;
 } simulation;
 
-/* HEDDLE_MISMATCH, and why, where D is wrong. */
+/* HEDDLE_MISMATCH, with the reason in runs->why, if D is wrong. */
 static heddle_status verify_numbers(const simulation *s) {
   const mutate_form *form = s->form;
   trial_request request = form->request;
   trial_result result = {.ok = true};
-  hd_user_function *function = NULL; /* one a run: it is for one thread */
+  hd_user_function *function = NULL; /* one per run, because it is not thread-safe */
   if (form->manifest.user_function)
     HD_TRY(hd_user_read(s->ctx, &(hd_user_source){form->user_ir, form->user_ir_bytes, NULL},
                         form->manifest.user_function, &function));
@@ -91,7 +91,7 @@ static heddle_status verify_numbers(const simulation *s) {
   return HEDDLE_MISMATCH;
 }
 
-/* One launch; memory is as the one before left it. */
+/* Simulates one launch; memory keeps the contents from the previous launch. */
 static heddle_status launch(simulation *s, uint8_t *workspace, hd_sim_report *report) {
   hd_sim_buffer buffers[MAX_BUFFERS + 1];
   hd_values *values = &s->data.values;
@@ -119,7 +119,7 @@ static heddle_status launch(simulation *s, uint8_t *workspace, hd_sim_report *re
   return status == HEDDLE_OK ? verify_numbers(s) : status;
 }
 
-/* Twice where there is a workspace, since a launch leaves its counters at zero for the next. */
+/* Launches twice if there is a workspace, because a launch must leave its counters at zero. */
 static heddle_status launches(simulation *s, hd_sim_report *report) {
   uint64_t n_bytes = 0;
   uint32_t resident[HD_MAX_VARIANTS] = {s->form->resident};
@@ -227,8 +227,8 @@ void mutate_simulate_more(const mutate_form *form, const char *ptx, uint64_t max
     *runs = more;
 }
 
-/* Sizes that the launch decides; with pitches that hold their rows, 16 bytes whole. False: it is
- * the form's own launch. */
+/* Sets the sizes of the launch that the checker names, with pitches that fit, in multiples of 16.
+ * False: it is the form's own launch. */
 static bool move_to(mutate_form *form, const hd_check_launch *launch) {
   const struct {
     hd_arg_kind kind;
@@ -248,7 +248,7 @@ static bool move_to(mutate_form *form, const hd_check_launch *launch) {
     int64_t *pitch = &form->request.size[pitches[i]];
     *pitch = *pitch && *pitch < longest ? (longest + 15) / 16 * 16 : *pitch;
   }
-  /* Sums over a longer k need not stay exact. */
+  /* Sums over a longer k may not be exact. */
   form->request.exact = form->request.exact && form->request.size[HD_ARG_K] <= k;
   uint32_t grid = launch->grid > MAX_RESIDENT ? MAX_RESIDENT : (uint32_t)launch->grid;
   other |= grid && grid != form->resident;

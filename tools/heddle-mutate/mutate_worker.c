@@ -1,6 +1,6 @@
-/* The worker of mutate_gpu.c: launches mutants of one form on the device, one after the other, and
- * says of each whether D is what the form itself makes, bit for bit. A launch that does not end, or
- * that breaks the device's context, is the worker's last. */
+/* The worker of mutate_gpu.c: launches mutants of one form in sequence, and reports whether D
+ * equals the form's D bit for bit. The worker ends after a launch that hangs or that breaks the
+ * context. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -19,23 +19,23 @@ typedef struct worker {
   heddle_context *ctx;
   const mutate_form *form;
   trial_device *device;
-  uint8_t *wanted;  /* D of the form, with its guards; owned */
+  uint8_t *wanted;  /* D of the form with its guards; owned */
   size_t n_bytes;
   double limit;
-  char name[64];            /* of the mutant in flight */
-  char line[200];           /* the last words, should the deadline pass */
+  char name[64];            /* of the current mutant */
+  char line[200];           /* printed if the deadline passes */
   _Atomic double deadline;  /* 0: none */
   atomic_bool over;
 } worker;
 
-/* --- the watch ------------------------------------------------------------------------------ */
+/* --- watchdog ------------------------------------------------------------------------------- */
 
 static void say(const worker *w, const char *outcome, const char *why) {
   printf("end %s %s %.200s\n", w->name, outcome, why);
   fflush(stdout);
 }
 
-/* What follows ends within so many seconds, or the process does with this line. */
+/* Sets a deadline, after which the process prints this line and exits. */
 static void expect_end(worker *w, double seconds, const char *what, const char *why) {
   atomic_store(&w->deadline, 0.0);
   snprintf(w->line, sizeof w->line, "%s %s%s\n", what, w->name, why);
@@ -44,7 +44,7 @@ static void expect_end(worker *w, double seconds, const char *what, const char *
 
 static void ended(worker *w) { atomic_store(&w->deadline, 0.0); }
 
-/* Nothing can end a kernel that does not end, but the end of its process. */
+/* A kernel that hangs can only be stopped by ending the process. */
 static void *watch(void *user) {
   worker *w = user;
   while (!atomic_load(&w->over)) {
@@ -73,11 +73,11 @@ static heddle_status launch(worker *w, trial_kernel *kernel, trial_data *data) {
   expect_end(w, w->limit, "end", " hang no end of the launch");
   heddle_status status = trial_launch_device(w->ctx, w->device, kernel, data, &result);
   ended(w);
-  bool differs = status == HEDDLE_OK && result.why[0]; /* of two in one workspace */
+  bool differs = status == HEDDLE_OK && result.why[0]; /* of two launches with one workspace */
   return differs ? HEDDLE_MISMATCH : status;
 }
 
-/* D of a launch, whole; *d is owned. */
+/* Launches, and returns all of D's block; *d is owned. */
 static heddle_status run_once(worker *w, trial_kernel *kernel, uint8_t **d, size_t *n_bytes) {
   trial_data data;
   heddle_status status = trial_data_make(w->ctx, &w->form->manifest, &w->form->request, &data);
@@ -93,7 +93,7 @@ static heddle_status run_once(worker *w, trial_kernel *kernel, uint8_t **d, size
   return status;
 }
 
-/* HEDDLE_MISMATCH: D differs from the form's. */
+/* HEDDLE_MISMATCH: D differs from that of the form. */
 static heddle_status run_some(worker *w, trial_kernel *kernel) {
   heddle_status status = HEDDLE_OK;
   for (int i = 0; i < RUNS && status == HEDDLE_OK; i++) {
@@ -147,7 +147,7 @@ static heddle_status open_worker(worker *w) {
   return status;
 }
 
-/* OP:SITE,OP:SITE… */
+/* Launches "OP:SITE,OP:SITE…". */
 static heddle_status launch_list(worker *w, const char *list) {
   bool good = true;
   for (const char *at = list; *at && good; at += strcspn(at, ","), at += *at == ',') {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# man.sh TOOL: its manual page, of its help texts.
+# man.sh TOOL: prints the manual page of a tool, made from its help texts.
 set -eu
 plain() { sed 's/\\/\\e/g; s/-/\\-/g; s/^\([.'"'"']\)/\\\&\1/'; }
 "$1" --version | head -n 1 | sed 's/\(.*\) \(.*\)/.TH \1 1 "" "\1 \2"/'
