@@ -1,4 +1,5 @@
-/* Bundles: the choices of a moment, frozen and signed as the bytes of GET /v1/choices. */
+/* Bundles: the current choices, frozen and signed; the signed bytes are the body of GET
+ * /v1/choices. */
 #include <sodium.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ void hd_route_make_bundle(hd_request *r) {
   unsigned char hash[32], signature[crypto_sign_BYTES];
   hd_rows rows;
   int64_t serial;
-  if (!hd_begin(r) || !hd_serial_take(r, &serial) || /* nothing changes meanwhile */
+  if (!hd_begin(r) || !hd_serial_take(r, &serial) || /* blocks changes until the end */
       !HD_RUN(r, heads_of_class, &rows, "t", hd_text_of(r->body, "class", "")))
     return;
   char *body = hd_choices_text(&rows, serial);
@@ -39,7 +40,7 @@ void hd_route_make_bundle(hd_request *r) {
     hd_answer_json(r, 200, hd_row_json(&rows, 0));
 }
 
-/* Its body and signature; refuses. */
+/* Gets the body and signature of a bundle; refuses an unknown one. */
 static bool get_bundle(hd_request *r, int64_t bundle, hd_rows *rows) {
   return HD_RUN(r, bundle_get, rows, "i", bundle) &&
          (rows->n || hd_refuse_id(r, HD_RULE_BUNDLE_NONE, bundle));

@@ -1,4 +1,4 @@
-/* The versions of a choice; decisions by hand, each with its event; a product's history. */
+/* Versions of a choice, manual decisions (each with an event), and the history of a product. */
 #include <math.h>
 #include <string.h>
 
@@ -41,9 +41,9 @@ bool hd_head_set(hd_request *r, const hd_subject *s, int64_t version, int64_t se
                 (int64_t)pinned);
 }
 
-/* ---- by hand ---- */
+/* ---- manual decisions ---- */
 
-/* What a request of the administrator is about. */
+/* The subject of an administrator's request. */
 typedef struct decision {
   hd_subject of;
   int64_t version, serial;
@@ -54,7 +54,7 @@ static hd_subject subject_of(const json_t *object) {
                       hd_text_of(object, "policy", "default")};
 }
 
-/* Begins the transaction. */
+/* Reads the request and begins the transaction. */
 static bool begin(hd_request *r, decision *d) {
   *d = (decision){subject_of(r->body), hd_int_of(r->body, "version", 0), 0};
   return hd_begin(r) && hd_serial_take(r, &d->serial);
@@ -66,7 +66,7 @@ static bool refuse_version(hd_request *r, const decision *d) {
                    "a version of GET /v1/history", NULL);
 }
 
-/* Columns of version_get. */
+/* Gets a version; columns of version_get. */
 static bool get_version(hd_request *r, const decision *d, hd_rows *rows) {
   return HD_RUN(r, version_get, rows, "ttti", d->of.product, d->of.class, d->of.policy,
                 d->version) &&
@@ -77,7 +77,7 @@ static bool set_head(hd_request *r, const decision *d, int64_t version, bool pin
   return hd_head_set(r, &d->of, version, d->serial, pinned);
 }
 
-/* A new version made of an older one; *version is its number. */
+/* Copies an older version to a new one; *version is its number. */
 static bool copy_version(hd_request *r, const decision *d, int64_t of, const char *origin,
                          int64_t *version) {
   return hd_version_next(r, &d->of, version) &&
@@ -124,7 +124,7 @@ void hd_route_rollback(hd_request *r) {
                                   (long long)version, (long long)d.version));
 }
 
-/* The newest version whose schedule was not rejected; where there is none, the default's. */
+/* Chooses the newest version whose schedule was not rejected, else the default's schedule. */
 static bool choose_another(hd_request *r, const decision *d, int64_t *version) {
   const hd_subject *s = &d->of;
   hd_rows rows;
@@ -173,7 +173,8 @@ void hd_route_history(hd_request *r) {
         json_pack("{so, so}", "versions", hd_rows_json(&versions), "races", hd_rows_json(&races)));
 }
 
-/* The median of the last ten leases over that of all; columns col and col + 2 of canaries_all. */
+/* The median of the last ten leases over that of all leases; columns col and col + 2 of
+ * canaries_all. */
 static double drift_of(const hd_rows *rows, int begin, int n, int col) {
   double recent[20], all[1000];
   int n_recent = 0, n_all = 0;
@@ -218,7 +219,7 @@ void hd_route_drift(hd_request *r) {
     hd_answer_json(r, 200, json_pack("{so}", "gpus", hd_drift_json(&rows)));
 }
 
-/* ---- what clients looked up ---- */
+/* ---- lookups reported by clients ---- */
 
 void hd_route_uses(hd_request *r) {
   hd_rows rows;

@@ -1,4 +1,4 @@
-/* What no single key of the configuration says. */
+/* Checks of the configuration that involve several keys. */
 #include <stdio.h>
 #include <string.h>
 

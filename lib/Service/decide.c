@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double CHANCE = 0.05; /* of the sign test: p below this replaces the current choice */
-static const double CANARY = 0.02; /* off by more: the GPU was not itself */
-enum { MIN_HISTORY = 3 };          /* leases with canaries, before a GPU has a median of its own */
+static const double CHANCE = 0.05; /* p of the sign test up to which the current choice is
+                                      replaced */
+static const double CANARY = 0.02; /* maximum relative deviation of a canary */
+enum { MIN_HISTORY = 3 };          /* leases with canaries that are needed for a GPU's own median */
 /* NVML's throttle reasons: software and hardware thermal slowdown, hardware slowdown. */
 enum { THERMAL = 0x20 | 0x40 | 0x8 };
 
@@ -50,7 +51,8 @@ double hd_sign_test(const double *x, const double *y, int n) {
     wins += x[i] < y[i];
     decided += x[i] != y[i];
   }
-  double chance = 0, term = pow(0.5, decided); /* of k = 0 wins; then times (n - k) / (k + 1) */
+  double chance = 0, term = pow(0.5, decided); /* for k = 0 wins; the next term is times (n - k) /
+                                                  (k + 1) */
   for (int k = 0; k <= decided; k++) {
     if (k >= wins)
       chance += term;
@@ -85,7 +87,7 @@ int hd_race_decide(const hd_race_figures *f, const char *incumbent, const char *
                                                                                          : base;
 }
 
-/* ---- suspicion ---- */
+/* ---- suspect races ---- */
 
 bool hd_race_is_suspect(const hd_canary_figures *now, const hd_canary_figures *history,
                         int n_history, long long throttle, char *why, size_t n) {
@@ -99,11 +101,11 @@ bool hd_race_is_suspect(const hd_canary_figures *now, const hd_canary_figures *h
   for (int i = 0; i < 4; i++) {
     int n_values = 0;
     for (int k = 0; k < n_history && n_values < 399; k++)
-      for (int e = i % 2; e < 4; e += 2) /* begin and end of the same load */
+      for (int e = i % 2; e < 4; e += 2) /* begin and end have the same load */
         if (!isnan(history[k].us[e]) && n_values < 399)
           values[n_values++] = history[k].us[e];
     double usual = n_history >= MIN_HISTORY ? hd_median(values, n_values)
-                                            : now->us[i ^ 2]; /* begin against end */
+                                            : now->us[i ^ 2]; /* compares begin with end */
     if (now->us[i] > 0 && usual > 0 && fabs(now->us[i] / usual - 1) > CANARY) {
       snprintf(why, n, "the %s took %.4g us, the GPU's %s is %.4g us", names[i], now->us[i],
                n_history >= MIN_HISTORY ? "own median" : "other one", usual);

@@ -1,17 +1,17 @@
-/* The end of a job: the race that makes the choice, in one transaction with it. */
+/* Finishing a job. The race and the choice that follows from it are stored in one transaction. */
 #include <math.h>
 #include <string.h>
 
 #include "Service/decide.h"
 #include "Service/service_state.h"
 
-/* What a finish is about. */
+/* The state of a finish request. */
 typedef struct ending {
   hd_request *r;
   hd_rows lease; /* lease_get */
   hd_subject of;
   const char *device, *build, *outcome;
-  const json_t *race; /* of done */
+  const json_t *race; /* of outcome "done" */
   json_t *head;       /* owned: the current choice; NULL: none */
 } ending;
 
@@ -73,7 +73,7 @@ static void answer(ending *e, const char *state, const char *decision, const cha
   hd_answer_json(e->r, 200, out);
 }
 
-/* This lease finished the job before: the same answer. */
+/* The lease has already finished the job: repeats the answer. */
 static void answer_again(ending *e) {
   hd_rows race;
   if (HD_RUN(e->r, race_get, &race, "i", e->r->lease))
@@ -89,7 +89,7 @@ static hd_canary_figures canaries_of(const json_t *body) {
                               hd_num_of(end, "read_us"), hd_num_of(end, "kernel_us")}};
 }
 
-/* *why: NULL when the race may be chosen from. */
+/* Checks whether the race is suspect. *why: the reason, or NULL. */
 static bool examine(ending *e, const char **why) {
   hd_request *r = e->r;
   hd_canary_figures now = canaries_of(r->body), *history;
@@ -144,7 +144,7 @@ static bool add_choice(ending *e, const hd_race_figures *f, int chosen, int64_t 
   return ok;
 }
 
-/* Those that were rejected before the serial. */
+/* Reads the schedules that were rejected before the serial. */
 static bool read_rejections(ending *e, int64_t serial, const char ***list, int *n) {
   hd_rows rows;
   if (!HD_RUN(e->r, rejections, &rows, "ttti", e->of.product, e->of.class, e->of.policy, serial))
@@ -298,9 +298,9 @@ void hd_route_finish(hd_request *r) {
   json_decref(e.head);
 }
 
-/* ---- deciding again ---- */
+/* ---- replay ---- */
 
-/* Columns of races_to_decide; the incumbent's and the chosen schedule end it. */
+/* Columns of races_to_decide; the last two are the incumbent's and the chosen schedule. */
 enum { RACE_LEASE, RACE_PRODUCT, RACE_CLASS, RACE_POLICY, RACE_DECISION };
 enum { RACE_SERIAL = 7, RACE_BODY, RACE_INCUMBENT, RACE_CHOSEN };
 

@@ -1,4 +1,4 @@
-/* Submitting and cancelling: what is to be tuned, for whom, and who pays. */
+/* Submitting and cancelling: which products are tuned, for whom, and which tenant pays. */
 #include <math.h>
 
 #include "Service/service_state.h"
@@ -12,11 +12,11 @@ static void answer_submitted(hd_request *r, int64_t campaign, int64_t created, i
   if (created + joined)
     json_object_set_new(answer, "campaign", json_integer(campaign));
   else
-    r->rolls_back = true; /* nothing was asked for that is not there */
+    r->rolls_back = true; /* everything exists already: no campaign is needed */
   hd_answer_json(r, 200, answer);
 }
 
-/* The same key twice would be counted twice. */
+/* Removes repeated keys, which would be counted twice. */
 static json_t *without_repeats(const json_t *products) {
   json_t *seen = json_object(), *list = json_array();
   for (size_t i = 0; i < json_array_size(products); i++) {
@@ -64,7 +64,7 @@ void hd_route_submit(hd_request *r) {
   json_decref(products);
 }
 
-/* One campaign a class. */
+/* Adds a campaign for one class. */
 static bool roll_out(hd_request *r, const char *build, const char *class, int64_t *campaign,
                      int64_t *created, int64_t *joined) {
   hd_rows rows;

@@ -1,5 +1,5 @@
-/* The keeper: the one thread that acts by itself. Each second, and when it is woken: leases that
- * have ended, what leases cost, choices and tokens that changed, and claims that wait for a job. */
+/* The keeper thread does periodic work. Each second, and when it is woken, it handles ended leases,
+ * their cost, changed choices and tokens, and claims that wait for a job. */
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void answer_all(hd_request *list) {
   }
 }
 
-/* As many claims of a class as it has jobs ask again, those first that still have a listener. */
+/* Requeues as many claims of a class as it has jobs, oldest first; skips closed connections. */
 static void serve_class(hd_service *s, const char *class, int64_t n) {
   hd_request *list = hd_take_waiting(s, is_of_class, class, n);
   for (hd_request *next; list; list = next) {
@@ -45,7 +45,7 @@ static void serve_class(hd_service *s, const char *class, int64_t n) {
   }
 }
 
-/* ---- what happens by itself, as requests of nobody ---- */
+/* ---- periodic work, as requests without a client ---- */
 
 static void run_expire(hd_request *r) {
   int n = 0;
@@ -76,7 +76,7 @@ static void run_serve(hd_request *r) {
       serve_class(r->service, hd_cell_text(&rows, i, 0), hd_cell_int(&rows, i, 1));
 }
 
-/* False: the database is away. */
+/* False: the database is not reachable. */
 static bool act(hd_service *s, hd_store *store, hd_handler *run) {
   hd_request r = {.service = s, .run = run, .begun = hd_clock_seconds()};
   hd_request_run(&r, store);
@@ -88,7 +88,7 @@ static bool act(hd_service *s, hd_store *store, hd_handler *run) {
 
 /* ---- the loop ---- */
 
-/* Until something is to be done; true: somebody woke us, here or in another daemon. */
+/* Waits up to a second, or until this or another daemon wakes the keeper. */
 static void sleep_a_while(hd_service *s, hd_store *store) {
   char drained[64];
   int fd = hd_store_listen(store);
@@ -103,7 +103,7 @@ static void tell_others(hd_service *s, hd_store *store) {
     hd_log_text(s, "error", "notify: %s", hd_store_error(store));
 }
 
-/* What a second brings. */
+/* The work of each second. */
 static void tick(hd_service *s, hd_store *store, int64_t n) {
   s->store_is_up =
       act(s, store, run_expire) && act(s, store, run_charge) && act(s, store, run_read);

@@ -1,15 +1,15 @@
-/* Leases: claiming, renewing, giving back, and what ends by itself. Whether a lease lives is asked
- * of the database's clock in the statement that writes. */
+/* Leases: claiming, renewing, releasing and expiry. The statement that writes also checks that the
+ * lease is alive, by the database's clock. */
 #include <string.h>
 
 #include "Service/service_state.h"
 
-/* Of lease_of_request. */
+/* Columns of lease_of_request. */
 enum { ASKED_LEASE = 0, ASKED_JOB = 1, ASKED_PRODUCT = 2, ASKED_LIVES = 6, ASKED_TOKEN = 7 };
-/* Of job_next. */
+/* Columns of job_next. */
 enum { NEXT_JOB = 0, NEXT_PRODUCT = 1 };
 
-/* From column `col` on: product, class, policy, attempt. */
+/* Columns from `col` on: product, class, policy, attempt. */
 static json_t *lease_json(hd_request *r, int64_t lease, int64_t job, const hd_rows *rows, int col) {
   const hd_config *c = r->service->config;
   r->job = job;
@@ -39,9 +39,10 @@ static void answer_lease(hd_request *r, json_t *lease) {
     json_decref(lease);
 }
 
-/* ---- ends without an end of the job ---- */
+/* ---- leases that end before the job does ---- */
 
-/* The job goes back to the queue, its lease having ended; why: for people; *state: its new one. */
+/* Puts the job back to the queue after its lease has ended. why: for people; *state: its new
+ * state. */
 static bool put_back(hd_request *r, int64_t job, int64_t lease, int attempt, int64_t delay_ms,
                      const char *why, const char **state) {
   hd_rows rows;
@@ -77,8 +78,8 @@ bool hd_leases_expire(hd_request *r, int *n) {
   return true;
 }
 
-/* What ended leases cost is added up here, not by those who end them: a tenant's row would be in
- * the way of all. */
+/* Adds up the cost of ended leases. Requests that end a lease do not do this, because they would
+ * all wait for the tenant's row. */
 bool hd_leases_charge(hd_request *r) {
   hd_rows rows, done;
   if (!hd_begin(r) || !HD_RUN(r, uncharged, &rows, ""))
@@ -97,7 +98,7 @@ bool hd_leases_charge(hd_request *r) {
 
 /* ---- claiming ---- */
 
-/* A claim that was answered before. */
+/* Repeats the answer to a claim with the same request id. */
 static void answer_repeated(hd_request *r, const hd_rows *rows) {
   if (!hd_cell_int(rows, 0, ASKED_LIVES))
     hd_refuse(r, HD_RULE_LEASE_REQUEST, "request", hd_text_of(r->body, "request", ""),
@@ -109,7 +110,7 @@ static void answer_repeated(hd_request *r, const hd_rows *rows) {
                                hd_cell_int(rows, 0, ASKED_JOB), rows, ASKED_PRODUCT));
 }
 
-/* False: answered, or failed. The GPU's lease that has ended by itself makes way. */
+/* Expires an overdue lease of the GPU. False: the request was answered, or failed. */
 static bool device_is_free(hd_request *r, const char *device) {
   hd_rows rows;
   if (!HD_RUN(r, lease_of_device, &rows, "t", device))
@@ -137,7 +138,7 @@ static bool scripted_class_fits(hd_request *r, const json_t *device) {
                    scripted ? hd_arena_printf(&r->arena, "scripted:%s", class) : NULL);
 }
 
-/* Nothing to do: it waits, or is told so. */
+/* There is no job: the claim waits, or is answered. */
 static void wait_or_leave(hd_request *r) {
   double until = r->begun + (double)hd_int_of(r->body, "wait_s", 0);
   if (hd_clock_seconds() < until)
@@ -190,7 +191,7 @@ void hd_route_claim(hd_request *r) {
 
 /* ---- holding ---- */
 
-/* The lease of the path, if it is the asker's: columns of lease_get. */
+/* Gets the lease of the path, with columns of lease_get; refuses the lease of another token. */
 bool hd_lease_get(hd_request *r, hd_rows *rows) {
   r->lease = r->path[0];
   if (!HD_RUN(r, lease_get, rows, "i", r->path[0]))
@@ -246,22 +247,22 @@ void hd_route_release(hd_request *r) {
 
 /* ---- measurements ---- */
 
-/* The list's own text: the body is an object of this one field, so it lies between the first
- * bracket and the last. */
+/* The text of the list. The body is an object with only this field, so the list is between the
+ * first and the last bracket. */
 static const char *list_text(hd_request *r) {
   char *end = strrchr(r->raw, ']');
   end[1] = '\0';
   return strchr(r->raw, '[');
 }
 
-/* One statement: they are durable when it returns. */
+/* A single statement: the measurements are durable when it returns. */
 void hd_route_measure(hd_request *r) {
   const json_t *list = json_object_get(r->body, "measurements");
   const char *text = list_text(r);
   hd_rows lease, rows;
   if (!hd_lease_get(r, &lease) || !HD_RUN(r, measurement_add, &rows, "ti", text, r->path[0]))
     return;
-  if (rows.changed < (int64_t)json_array_size(list)) { /* some were there: the same ones? */
+  if (rows.changed < (int64_t)json_array_size(list)) { /* some existed already: are they equal? */
     if (!HD_RUN(r, measurement_differs, &rows, "ti", text, r->path[0]))
       return;
     if (rows.n) {

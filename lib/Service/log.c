@@ -1,4 +1,4 @@
-/* Log lines: one JSON object each, with the request, job and lease that it is about. */
+/* Log lines: one JSON object each, with the request, job and lease. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
@@ -19,7 +19,7 @@ static void write_line(const hd_service *s, json_t *line) {
   json_decref(line);
 }
 
-/* Lookups that were answered are counted, not logged. */
+/* Successful lookups are counted, but not logged. */
 void hd_log_request(const hd_request *r) {
   bool is_quiet = !r->route || hd_route_is_in_memory(r->route);
   if (!r->service->config->log || (is_quiet && r->status < 500))

@@ -1,7 +1,7 @@
-/* What is answered from memory: choices, and what the daemon says of itself. */
+/* Requests that are answered from memory: choices, and the state of the daemon. */
 #include "Service/service_state.h"
 
-/* Before the first read of the database nothing is known: that is not the same as no choice. */
+/* Refuses lookups before the first read of the database, rather than answering "no choice". */
 static bool snapshot_is_read(hd_request *r) {
   return hd_snapshot_is_read(r->service->snapshot) ||
          hd_refuse(r, HD_RULE_STORE_DOWN, NULL, NULL, NULL, NULL);

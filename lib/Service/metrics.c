@@ -67,7 +67,7 @@ char *hd_metrics_text(hd_service *s) {
   hd_strbuf out = {0};
   add_routes(&out, m);
   const struct {
-    const char *name, *label, *type, *help; /* help NULL: another label of the one before */
+    const char *name, *label, *type, *help; /* help NULL: another label of the previous metric */
     unsigned long long value;
   } all[] = {{"heddle_lookups_total", "{found=\"exact\"}", "counter", "Lookups by what was found.",
               m->exact},

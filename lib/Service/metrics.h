@@ -1,4 +1,4 @@
-/* Service/metrics.h: counters, and the text that Prometheus reads. */
+/* Service/metrics.h: counters, and their text for Prometheus. */
 #ifndef HD_METRICS_H
 #define HD_METRICS_H
 
@@ -12,7 +12,7 @@ enum { HD_N_LATENCIES = 8 };
 typedef struct hd_metrics {
   struct {
     atomic_ullong answers[6];            /* by the first digit of the status */
-    atomic_ullong below[HD_N_LATENCIES]; /* of seconds, cumulative by the text */
+    atomic_ullong below[HD_N_LATENCIES]; /* by latency in seconds; the text makes them cumulative */
     atomic_ullong microseconds;
   } route[HD_N_ROUTES];
   atomic_ullong exact, nearest, missed, not_modified, expired_leases, store_failures;
@@ -22,9 +22,9 @@ typedef struct hd_metrics {
 } hd_metrics;
 
 void hd_metrics_count(hd_metrics *metrics, const hd_request *r, int status);
-/* What the keeper has read: class, state, count a row. */
+/* Stores the rows that the keeper has read: class, state, count. */
 void hd_metrics_states(hd_metrics *metrics, const hd_rows *job_states);
-/* Owned. */
+/* The metrics as text; owned. */
 char *hd_metrics_text(hd_service *service);
 
 #endif

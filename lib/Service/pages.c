@@ -1,4 +1,4 @@
-/* The dashboard: what the JSON routes say, as HTML made here; no script. */
+/* The dashboard: the data of the JSON routes as HTML, without scripts. */
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void answer(hd_request *r, hd_strbuf *page) {
   hd_answer_text(r, 200, "text/html; charset=utf-8", hd_strbuf_take(page));
 }
 
-/* A page that is one table. */
+/* Answers with a page that consists of one table. */
 static void answer_table(hd_request *r, const char *title, const char *here, const hd_rows *rows,
                          const hd_html_column *columns, int n, const char *none) {
   hd_strbuf out = {0};
@@ -33,7 +33,7 @@ static void answer_table(hd_request *r, const char *title, const char *here, con
   answer(r, &out);
 }
 
-/* The product, whose class and policy are the next two columns. */
+/* Prints the product with a link; the next two columns are class and policy. */
 static void cell_product(hd_strbuf *out, const void *rows, int row, int col) {
   static const char *const names[] = {"?product=", "&amp;class=", "&amp;policy="};
   if (!hd_cell(rows, row, col))
@@ -173,7 +173,7 @@ static void cell_pinned(hd_strbuf *out, const void *rows, int row, int col) {
   hd_strbuf_add(out, hd_cell_int(rows, row, col) ? "pinned" : "");
 }
 
-/* What tells most schedules apart; the whole one unfolds. */
+/* The keys that distinguish most schedules; the full schedule can be unfolded. */
 static void cell_schedule(hd_strbuf *out, const void *rows, int row, int col) {
   static const char *const keys[] = {"tile=", "stages=", "split_k="};
   const char *text = hd_cell_text(rows, row, col);
@@ -220,7 +220,7 @@ void hd_route_page_choices(hd_request *r) {
 
 /* ---- one product ---- */
 
-/* Best and default of each race, and what a user would take instead, oldest race first. */
+/* Charts the best and the default of each race, and the user's alternatives; oldest race first. */
 static void add_races(hd_strbuf *out, const hd_rows *races, hd_arena *arena) {
   int n = races->n;
   double *x = HD_NEW_ARRAY(arena, double, 5 * n + 1);
@@ -246,7 +246,7 @@ static void add_races(hd_strbuf *out, const hd_rows *races, hd_arena *arena) {
                 &(hd_chart){"Races, oldest first", "race", "µs a launch", x, n, series, 4, true});
 }
 
-/* The contenders of the newest race: what the model said, and what was measured. */
+/* Charts predicted against measured times of the contenders in the newest race. */
 static void add_predictions(hd_strbuf *out, const hd_rows *races) {
   double predicted[HD_MAX_CONTENDERS], measured[HD_MAX_CONTENDERS], same[HD_MAX_CONTENDERS];
   hd_race_figures f;
@@ -320,7 +320,7 @@ void hd_route_page_product(hd_request *r) {
 
 /* ---- drift and events ---- */
 
-/* One GPU's canaries, oldest first; rows of canaries_all. */
+/* Charts one GPU's canaries, oldest first; rows of canaries_all. */
 static void add_canaries(hd_strbuf *out, const hd_rows *rows, int begin, int n, hd_arena *arena) {
   double *x = HD_NEW_ARRAY(arena, double, 3 * n + 1), *read = x + n, *kernel = read + n;
   double sorted[2][1000], usual[2];

@@ -1,4 +1,4 @@
-/* Requests on their way to the database: queues, workers, and the transaction around a handler. */
+/* Requests that need the database: queues, workers, and the transaction around a handler. */
 #include <string.h>
 
 #include "Service/service_state.h"
@@ -62,8 +62,8 @@ static void end_transaction(hd_request *r) {
   r->begun_tx = false;
 }
 
-/* What the database did not do. A lost connection may have lost the answer to COMMIT, too: every
- * request may be repeated. */
+/* Answers a request whose statements failed. If the connection was lost, COMMIT may have succeeded;
+ * every request may be repeated. */
 static void answer_failure(hd_request *r) {
   hd_service *s = r->service;
   s->metrics.store_failures++;
@@ -85,7 +85,7 @@ static void wake_others(hd_request *r) {
     hd_keeper_wake(s);
 }
 
-/* What a shortage of memory left out is not committed. */
+/* If memory ran out, parts may be missing, so nothing is committed. */
 static void run_once(hd_request *r) {
   uint64_t before = hd_memory_shortages();
   r->run(r);
@@ -101,7 +101,7 @@ void hd_request_run(hd_request *r, hd_store *store) {
     hd_request_reset(r);
     r->wait_until = 0;
     run_once(r);
-    /* a conflict is another transaction that was faster: seen on the second try */
+    /* after a conflict, the second try sees the other transaction's changes */
     if (r->sql != HD_SQL_AGAIN && r->sql != HD_SQL_CONFLICT && !(r->sql == HD_SQL_DOWN && i == 0))
       break;
   }

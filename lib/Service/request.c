@@ -29,7 +29,7 @@ void hd_answer_nothing(hd_request *r) {
   hd_answer_text(r, 204, NULL, NULL);
 }
 
-/* A text of any bytes as a JSON string: what is no UTF-8 is cut off before it. */
+/* Sets a text as a JSON string. Text that is not UTF-8 is cut off before the first wrong byte. */
 static void set_text(json_t *object, const char *name, const char *text) {
   size_t n = text ? strlen(text) : 0;
   json_t *value = NULL;

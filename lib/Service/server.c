@@ -12,11 +12,11 @@
 
 enum { MAX_SOCKETS = 8, SWALLOW_BYTES = 16 << 20, CONNECTION_BYTES = 8192 };
 
-/* One connection; `since` counts while it says nothing whole. */
+/* A connection; `since`: start of the current wait for a complete request. */
 typedef struct connection {
   struct connection *next, **to_this;
   int fd;
-  size_t uri_bytes; /* of the request that is being read */
+  size_t uri_bytes; /* of the request that is being received */
   atomic_bool busy;
   _Atomic double since;
 } connection;
@@ -26,18 +26,18 @@ struct hd_server {
   struct MHD_Daemon *daemon[MAX_SOCKETS];
   int listening[MAX_SOCKETS];
   int n;
-  pthread_mutex_t lock; /* of connections, and of responses being made */
+  pthread_mutex_t lock; /* for connections and the creation of responses */
   connection *connections;
   atomic_ullong n_requests;
   uint64_t boot;
 };
 
-/* How far a request has come beside its answer: bytes of its body, swallowed ones included. */
+/* The state of a request besides its answer; n: bytes of the body, including discarded ones. */
 typedef struct incoming {
-  hd_request request; /* first: freed as one */
+  hd_request request; /* must be first: both are freed together */
   char *body;         /* owned */
   size_t n, cap;
-  bool runs; /* it was handed to a worker */
+  bool runs; /* passed to a worker */
 } incoming;
 
 /* ---- connections ---- */
@@ -88,7 +88,7 @@ void hd_server_cut_slow(hd_service *s) {
   pthread_mutex_lock(&s->server->lock);
   for (connection *c = s->server->connections; c; c = c->next)
     if (!c->busy && c->since < before)
-      shutdown(c->fd, SHUT_RDWR); /* the library sees its end, and closes it */
+      shutdown(c->fd, SHUT_RDWR); /* the library then closes the connection */
   pthread_mutex_unlock(&s->server->lock);
 }
 
@@ -112,7 +112,7 @@ static void free_native(void *native) {
   MHD_destroy_response(native);
 }
 
-/* The library's form of a shared answer, made once. */
+/* The response object of a shared answer, created once. */
 static struct MHD_Response *native_of(hd_server *server, hd_shared_text *shared) {
   pthread_mutex_lock(&server->lock);
   if (!shared->native) {
@@ -173,11 +173,11 @@ static hd_handler *const handlers[HD_N_ROUTES] = {
 #include "Interface/routes.def"
 };
 
-/* The library tells the address as it was sent here alone, before the rest of the head. */
+/* Gets the address as it was sent. The library calls this before the rest of the head is read. */
 static void *on_uri(void *user, const char *uri, struct MHD_Connection *mhd) {
   (void)user;
   connection_of(mhd)->uri_bytes = strlen(uri);
-  return NULL; /* the request's context until on_request makes one */
+  return NULL; /* on_request creates the request's context */
 }
 
 static bool uri_is_legal(hd_request *r) {
@@ -216,7 +216,7 @@ static const char *header(hd_request *r, const char *name) {
   return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
 }
 
-/* What can be said before the body is there. */
+/* Checks everything that does not need the body. */
 static bool head_is_legal(hd_request *r) {
   const char *length = header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
   const char *type = header(r, MHD_HTTP_HEADER_CONTENT_TYPE);
@@ -260,7 +260,7 @@ static incoming *receive(hd_server *server, struct MHD_Connection *mhd, const ch
 
 /* ---- the body ---- */
 
-/* False: this connection is to be ended. */
+/* Receives a part of the body. False: close the connection. */
 static bool take(incoming *in, const char *data, size_t n) {
   hd_request *r = &in->request;
   size_t most = r->route ? r->route->max_body : 0;
@@ -304,7 +304,7 @@ static bool read_body(incoming *in) {
 
 /* ---- one request ---- */
 
-/* It is whole: answered at once, or handed on. */
+/* Handles a complete request: answers it at once, or passes it to a worker. */
 static enum MHD_Result begin(incoming *in) {
   hd_request *r = &in->request;
   hd_service *s = r->service;
@@ -333,7 +333,8 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *mhd, const 
   if (!in) {
     mark(mhd, true);
     in = *context = receive(server, mhd, method, url);
-    /* what is refused lets its body pass, so that the client hears why, unless that is endless */
+    /* a refused request is read to its end, so that the client sees the answer, unless it is too
+     * long */
     const char *length = header(&in->request, MHD_HTTP_HEADER_CONTENT_LENGTH);
     bool endless = length && strtoull(length, NULL, 10) > SWALLOW_BYTES;
     return endless && in->request.status ? send_answer(&in->request) : MHD_YES;

@@ -1,4 +1,4 @@
-/* Service/server.h: HTTP by libmicrohttpd: connections, bodies, answers. */
+/* Service/server.h: the HTTP server (libmicrohttpd): connections, bodies, answers. */
 #ifndef HD_SERVER_H
 #define HD_SERVER_H
 
@@ -9,11 +9,11 @@ typedef struct hd_server hd_server;
 
 hd_server *hd_server_create(hd_service *service);
 heddle_status hd_server_listen(heddle_context *ctx, hd_server *server, int fd);
-/* No new connections; hd_server_free ends those that there are. */
+/* Accepts no new connections. hd_server_free closes existing ones. */
 void hd_server_quiesce(hd_server *server);
 void hd_server_free(hd_server *server); /* accepts NULL */
 
-/* Ends connections that take too long to say what they want. */
+/* Closes connections that take too long to send a complete request. */
 void hd_server_cut_slow(hd_service *service);
 
 #endif

@@ -6,7 +6,7 @@
 #include "Service/service_state.h"
 #include "Support/memory.h"
 
-/* Schema, choices and tokens, before anybody is answered. */
+/* Migrates the schema, and reads choices and tokens, before requests are accepted. */
 static heddle_status read_all(heddle_context *ctx, hd_service *s) {
   hd_store *store;
   bool changed;
@@ -57,9 +57,9 @@ void hd_service_stop(hd_service *s) {
   if (!s)
     return;
   hd_server_quiesce(s->server);
-  hd_keeper_stop(s); /* waiting claims are answered */
+  hd_keeper_stop(s); /* answers waiting claims */
   if (s->n_workers)
-    hd_workers_stop(s); /* and what was handed to them */
+    hd_workers_stop(s); /* finishes queued requests */
   hd_server_free(s->server);
   hd_snapshot_free(s->snapshot);
   hd_tokens_free(s->tokens);

@@ -1,4 +1,4 @@
-/* Service/service_state.h: what the parts of the service share. */
+/* Service/service_state.h: shared by the parts of the service. */
 #ifndef HD_SERVICE_STATE_H
 #define HD_SERVICE_STATE_H
 
@@ -13,7 +13,7 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 
-/* Requests for the database: readers take GETs, writers the rest. */
+/* Requests that need the database: readers handle GETs, writers all others. */
 typedef struct hd_queue {
   pthread_mutex_t lock;
   pthread_cond_t filled;
@@ -34,30 +34,30 @@ struct hd_service {
   int n_workers;
   bool keeper_runs;
 
-  pthread_mutex_t waiting_lock;        /* of claims that wait for a job */
+  pthread_mutex_t waiting_lock;        /* for claims that wait for a job */
   hd_request *waiting, **waiting_last; /* oldest first */
   atomic_int n_waiting;
-  int wake[2]; /* a pipe: the keeper has something to do */
+  int wake[2]; /* a pipe that wakes the keeper */
   atomic_bool jobs_changed, choices_changed, stopping;
   atomic_bool store_is_up;
 
   struct hd_server *server;
 };
 
-/* ---- queue.c: requests on their way to the database ---- */
-bool hd_queue_push(hd_queue *queue, hd_request *r, int max); /* false: too many wait */
+/* ---- queue.c: requests that need the database ---- */
+bool hd_queue_push(hd_queue *queue, hd_request *r, int max); /* false: the queue is full */
 heddle_status hd_workers_start(heddle_context *ctx, hd_service *s);
 void hd_workers_stop(hd_service *s);
-/* Runs a handler with the transaction it asks for; answers, or leaves it waiting. */
+/* Runs a handler, and ends its transaction. Answers the request, or leaves it waiting. */
 void hd_request_run(hd_request *r, hd_store *store);
 
-/* ---- keeper.c: what happens by itself ---- */
+/* ---- keeper.c: periodic work ---- */
 heddle_status hd_keeper_start(heddle_context *ctx, hd_service *s);
 void hd_keeper_stop(hd_service *s);
 
 /* ---- waiting.c: claims that wait for a job ---- */
-void hd_wait_for_job(hd_request *r); /* a claim that found none */
-/* Takes those out that `take` names, at most n, oldest first; a list. */
+void hd_wait_for_job(hd_request *r); /* for a claim without a job */
+/* Removes the claims for which `take` returns true, at most n, oldest first; returns a list. */
 hd_request *hd_take_waiting(hd_service *s, bool (*take)(const hd_request *r, const void *user),
                             const void *user, int64_t n);
 void hd_keeper_wake(hd_service *s);
@@ -67,12 +67,12 @@ void hd_log_request(const hd_request *r);
 void hd_log_text(const hd_service *s, const char *level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* ---- leases.c, for the keeper and finish ---- */
+/* ---- leases.c: also used by the keeper and finish ---- */
 bool hd_leases_expire(hd_request *r, int *n);
 bool hd_leases_charge(hd_request *r);
 bool hd_lease_put_back(hd_request *r, int64_t job, int64_t lease, const char *why,
                        const char **state);
-/* The lease of the path, if it is the asker's; refuses. Columns: */
+/* Columns of hd_lease_get, which gets the lease of the path, or refuses another token's lease. */
 enum {
   HD_LEASE_JOB = 1,
   HD_LEASE_TOKEN = 2,
@@ -88,14 +88,14 @@ enum {
 bool hd_lease_get(hd_request *r, hd_rows *rows);
 bool hd_lease_refuse_ended(hd_request *r, const hd_rows *lease);
 
-/* ---- choices.c: what a choice is of, and its versions ---- */
+/* ---- choices.c: the subject of a choice, and its versions ---- */
 typedef struct hd_subject {
   const char *product, *class, *policy;
 } hd_subject;
-/* Takes the serial of a change: others that change choices wait until this transaction ends. */
+/* Takes the next serial: other changes of choices wait until this transaction ends. */
 bool hd_serial_take(hd_request *r, int64_t *serial);
 bool hd_version_next(hd_request *r, const hd_subject *subject, int64_t *version);
-/* build "": that of the version that is copied. */
+/* build "": the build of the copied version. */
 bool hd_version_copy(hd_request *r, const hd_subject *subject, int64_t of, int64_t version,
                      const char *origin, const char *build);
 bool hd_head_get(hd_request *r, const hd_subject *subject, hd_rows *rows);

@@ -24,7 +24,7 @@ void hd_shared_text_unref(hd_shared_text *s) {
   if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
     return;
   if (s->native)
-    s->free_native(s->native); /* frees the text when its last reader is done */
+    s->free_native(s->native); /* frees the text after its last use */
   else
     hd_free(s->text);
   hd_free(s);

@@ -1,5 +1,5 @@
-/* Service/shared_text.h: an answer that many requests are given: its text, its ETag, and what the
- * HTTP library made of it. Counted references. */
+/* Service/shared_text.h: an answer for many requests: its text, its ETag, and the response object
+ * of the HTTP library. Reference-counted. */
 #ifndef HD_SHARED_TEXT_H
 #define HD_SHARED_TEXT_H
 
@@ -10,13 +10,13 @@ typedef struct hd_shared_text {
   atomic_int refs;
   char etag[40];
   const char *type;
-  char *text; /* owned; by `native` once there is one */
+  char *text; /* owned; by `native` if it exists */
   size_t n;
-  void *native; /* the HTTP library's response; NULL: not made yet */
+  void *native; /* response of the HTTP library; NULL: not created yet */
   void (*free_native)(void *native);
 } hd_shared_text;
 
-/* text is consumed; type is a constant; etag "" for none. One reference is the caller's. */
+/* text is consumed; type is a constant; etag "": none. The caller owns one reference. */
 hd_shared_text *hd_shared_text_make(const char *type, const char *etag, char *text);
 hd_shared_text *hd_shared_text_ref(hd_shared_text *shared);
 void hd_shared_text_unref(hd_shared_text *shared); /* accepts NULL */

@@ -13,15 +13,15 @@
 #include "Support/strbuf.h"
 
 typedef struct entry {
-  char *product, *class, *policy, *choice; /* owned; choice: its JSON */
-  hd_product_key key;                      /* borrows product */
+  char *product, *class, *policy, *choice; /* owned; choice: as JSON */
+  hd_product_key key;                      /* borrows from product */
   uint64_t name_hash, schedule_hash;
   int64_t serial;
   hd_shared_text *answer; /* owned */
 } entry;
 
-/* What races of a class measured of their neighbours' schedules: loss ≈ slope × distance, least
- * squares. */
+/* Measured losses of neighbours' schedules, from the races of a class. Least squares: loss ≈ slope
+ * × distance. */
 typedef struct class_loss {
   char class[65];
   double distance_loss, distance_2; /* sums of d × loss and of d² */
@@ -29,9 +29,9 @@ typedef struct class_loss {
 
 struct hd_snapshot {
   pthread_rwlock_t lock;
-  entry **list; /* owned, each of them; n of cap */
+  entry **list; /* owned, with each entry; n of cap */
   size_t n, cap;
-  uint32_t *slot; /* index + 1; 0: free; open addressing */
+  uint32_t *slot; /* hash table with open addressing: index + 1; 0: free */
   size_t n_slots;
   _Atomic int64_t serial;
   int64_t last_race;
@@ -87,7 +87,7 @@ static bool is_named(const entry *e, uint64_t hash, const char *product, const c
          strcmp(e->policy, policy) == 0;
 }
 
-/* Its slot, or the free one where it belongs. */
+/* The slot of an entry, or the free slot where it belongs. */
 static uint32_t *slot_of(hd_snapshot *s, uint64_t hash, const char *product, const char *class,
                          const char *policy) {
   for (size_t at = hash;; at++) {
@@ -138,7 +138,8 @@ static char *choice_text(const hd_rows *rows, int i) {
   return text;
 }
 
-/* Of a row of {choice}; NULL: its product is no key (an earlier version's extension, perhaps). */
+/* Makes an entry from a row of {choice}; NULL: its product is not a key (perhaps an extension of an
+ * earlier version). */
 static entry *read_entry(const hd_rows *rows, int i) {
   hd_key_problem problem;
   char etag[40];
@@ -170,7 +171,8 @@ static class_loss *loss_of(hd_snapshot *s, const char *class) {
   return &s->losses[s->n_losses - 1];
 }
 
-/* Of each contender that is a neighbour's choice: how much slower than the best of this race. */
+/* Adds the loss of each contender that is a neighbour's choice, relative to the best of this
+ * race. */
 static void learn(hd_snapshot *s, const char *product, const char *class, const json_t *race) {
   hd_race_figures f;
   hd_product_key key;
@@ -201,7 +203,7 @@ static void learn(hd_snapshot *s, const char *product, const char *class, const 
 static hd_sql read_races(hd_snapshot *s, hd_store *store, hd_arena *arena) {
   hd_rows rows;
   hd_sql done = HD_SQL_OK;
-  if (s->last_race < 0) { /* the latest are enough */
+  if (s->last_race < 0) { /* only reads the latest races */
     done = hd_store_run(store, HD_Q_races_begin, arena, &rows, "");
     s->last_race = done == HD_SQL_OK ? hd_cell_int(&rows, 0, 0) : -1;
   }
@@ -296,7 +298,7 @@ char *hd_snapshot_nearest(hd_snapshot *s, const char *product, const char *class
   return text;
 }
 
-/* ---- all of them ---- */
+/* ---- all choices ---- */
 
 static int by_name(const void *x, const void *y) {
   const entry *a = *(entry *const *)x, *b = *(entry *const *)y;
@@ -304,7 +306,7 @@ static int by_name(const void *x, const void *y) {
   return product ? product : class ? class : strcmp(a->policy, b->policy);
 }
 
-/* The form of `heddle tune export --choices`; begins, adds a choice, and ends it. */
+/* Writes the format of `heddle tune export --choices`: the begin, a choice, and the end. */
 static void begin_choices(hd_strbuf *out, int64_t serial) {
   hd_strbuf_printf(out, "{\"version\": 1, \"serial\": %lld,\n\"choices\": [", (long long)serial);
 }

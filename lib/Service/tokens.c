@@ -18,12 +18,12 @@ enum { SECRET_BYTES = 32, HASH_HEX = 65 };
 typedef struct token {
   char hash[HASH_HEX];
   hd_who who;
-  double allowance, at; /* of its rate: requests left, and when that was so */
+  double allowance, at; /* rate limit: remaining requests, and the time of that count */
 } token;
 
 struct hd_tokens {
   pthread_mutex_t lock;
-  token *list; /* owned; in the order of their hashes */
+  token *list; /* owned; sorted by hash */
   int n;
   double rate, burst;
   atomic_bool required;
@@ -37,7 +37,7 @@ static const struct {
               {"work", HD_SCOPE_WORK},
               {"admin", HD_SCOPE_ADMIN | HD_SCOPE_WORK | HD_SCOPE_SUBMIT | HD_SCOPE_LOOKUP}};
 
-/* Words with a space or comma between; 0: one of them is none. */
+/* Parses words separated by spaces or commas; 0: a word is not a scope. */
 static unsigned read_scopes(const char *text) {
   unsigned bits = 0;
   while (*text) {
@@ -53,7 +53,7 @@ static unsigned read_scopes(const char *text) {
   return bits;
 }
 
-/* "hdl_" and 64 digits as the hash that the database has. */
+/* Hashes "hdl_" and 64 digits, as stored in the database. */
 static bool hash_of(const char *text, size_t n, char hash[HASH_HEX]) {
   unsigned char secret[SECRET_BYTES], digest[32];
   size_t n_bytes;
@@ -87,7 +87,7 @@ static int by_hash(const void *x, const void *y) {
   return strcmp(((const token *)x)->hash, ((const token *)y)->hash);
 }
 
-/* Under the lock; NULL: none. */
+/* Call it with the lock held; NULL: none. */
 static token *token_of_hash(hd_tokens *t, const char *hash) {
   token wanted;
   snprintf(wanted.hash, sizeof wanted.hash, "%s", hash);
@@ -114,7 +114,7 @@ hd_sql hd_tokens_refresh(hd_tokens *t, hd_store *store) {
   if (done == HD_SQL_OK) {
     qsort(list, (size_t)n, sizeof *list, by_hash);
     pthread_mutex_lock(&t->lock);
-    t->required = t->required || rows.n > 0; /* revoking the last one opens nothing */
+    t->required = t->required || rows.n > 0; /* still required after the last one is revoked */
     for (int i = 0; i < n; i++) {
       const token *old = token_of_hash(t, list[i].hash);
       if (old) {
@@ -136,7 +136,7 @@ bool hd_tokens_are_required(hd_tokens *t) {
   return t->required;
 }
 
-/* ---- asking ---- */
+/* ---- identification ---- */
 
 static bool find(hd_tokens *t, const char *text, size_t n, hd_who *who) {
   char hash[HASH_HEX];
@@ -150,7 +150,7 @@ static bool find(hd_tokens *t, const char *text, size_t n, hd_who *who) {
   return found != NULL;
 }
 
-/* The password of "USER:PASSWORD" in base64. */
+/* Finds the token that is the password in a base64 "USER:PASSWORD". */
 static bool find_basic(hd_tokens *t, const char *text, hd_who *who) {
   char plain[256];
   size_t n;

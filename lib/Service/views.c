@@ -1,8 +1,8 @@
-/* What is read from the database and answered as it is, one line a route. */
+/* Routes that return rows of the database unchanged, one line per route. */
 #include "Service/service_state.h"
 
-/* Rows as the list `name` of an object; or (name NULL) the only one itself, refused where there is
- * none. */
+/* Answers with rows as the list `name` of an object. name NULL: with the only row, or a refusal if
+ * there is none. */
 static void answer(hd_request *r, const hd_rows *rows, const char *name, hd_rule none) {
   if (name)
     hd_answer_json(r, 200, json_pack("{so}", name, hd_rows_json(rows)));

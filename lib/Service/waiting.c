@@ -1,11 +1,11 @@
-/* Claims that wait for a job, and who wakes the keeper to see to them. */
+/* Claims that wait for a job, and waking the keeper. */
 #include <unistd.h>
 
 #include "Service/service_state.h"
 
 void hd_wait_for_job(hd_request *r) {
   hd_service *s = r->service;
-  hd_arena_free(&r->arena); /* thousands may wait: they keep their body alone */
+  hd_arena_free(&r->arena); /* saves memory: thousands of claims may wait */
   pthread_mutex_lock(&s->waiting_lock);
   bool waits = !s->stopping; /* hd_keeper_stop removes waiting requests */
   if (waits) {
@@ -47,6 +47,6 @@ hd_request *hd_take_waiting(hd_service *s, bool (*take)(const hd_request *r, con
 }
 
 void hd_keeper_wake(hd_service *s) {
-  ssize_t n = write(s->wake[1], "", 1); /* full: it is awake */
+  ssize_t n = write(s->wake[1], "", 1); /* if the pipe is full, the keeper is awake */
   (void)n;
 }
