@@ -1,4 +1,5 @@
-/* An agent: what it is, what it asks for, what it owes to the server. */
+/* The main loop of an agent: it waits for its GPU, claims jobs, and sends what the spool
+ * contains. */
 #include "Agent/agent.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@
 
 static const double CLAIM_WAIT_S = 30, BUSY_S = 5;
 
-/* Sleeps, but not through being told to stop. */
+/* Sleeps, but returns early if the agent is told to stop. */
 static void rest(const hd_agent *a, double seconds) {
   double until = hd_clock_seconds() + seconds;
   for (double left; (left = until - hd_clock_seconds()) > 0 && !hd_agent_is_stopped(a);)
@@ -38,13 +39,14 @@ enum { REQUEST_BYTES = 33 };
 static void make_request_id(char id[REQUEST_BYTES]) {
   unsigned char random[16];
   if (getentropy(random, sizeof random) != 0)
-    memset(random, 0, sizeof random); /* the time alone; no kernel of today refuses */
+    memset(random, 0, sizeof random); /* then uses only the time; current kernels never fail here */
   uint64_t clock = (uint64_t)(hd_clock_seconds() * 1e9);
   for (size_t i = 0; i < sizeof random; i++)
     snprintf(id + 2 * i, 3, "%02x", random[i] ^ (unsigned char)(clock >> 8 * (i % 8)));
 }
 
-/* Said before a claim, and again before its job is begun: what an agent that was killed left. */
+/* Records the claim before it is sent, and again before its job begins, for recovery if the agent
+ * is killed. */
 static heddle_status note_claim(heddle_context *ctx, const hd_agent *a, const char *id,
                                 const char *state) {
   char text[64];
@@ -68,8 +70,8 @@ static void send_claim(hd_agent *a, const char *id, double wait_s, hd_http_answe
   json_decref(o);
 }
 
-/* The first lease of an answer that was lost began when it was first asked for. What follows is
- * counted from a renewal instead; false: it has ended. */
+/* If an answer was lost, its lease began at the first request. Renews the lease, and counts from
+ * there; false: it has ended. */
 static bool count_anew(hd_agent *a, json_t *lease, double *asked_at) {
   hd_http_answer answer = {0};
   char path[64];
@@ -86,7 +88,8 @@ static bool count_anew(hd_agent *a, json_t *lease, double *asked_at) {
   return lease_ms != NULL;
 }
 
-/* A lease (owned) or NULL: there is no work now. The same request is sent until it is answered. */
+/* Claims a lease (owned); NULL: there is no work now. Repeats the same request until it is
+ * answered. */
 static heddle_status claim(heddle_context *ctx, hd_agent *a, const char *id, double wait_s,
                            json_t **lease, double *asked_at) {
   hd_http_answer answer = {0};
@@ -116,7 +119,8 @@ static heddle_status claim(heddle_context *ctx, hd_agent *a, const char *id, dou
   return status;
 }
 
-/* One that was killed may have left a lease: its job goes back at once, not when its time is up. */
+/* Releases a lease that a killed agent may have left, so that its job does not wait for the
+ * expiry. */
 static heddle_status recover(heddle_context *ctx, hd_agent *a) {
   char *text, id[REQUEST_BYTES] = "", state[16] = "";
   size_t n_bytes;
@@ -139,9 +143,9 @@ static heddle_status recover(heddle_context *ctx, hd_agent *a) {
 
 /* ---- the agent ---- */
 
-/* Waits until the GPU is free; false: it was told to stop. */
+/* Waits until the GPU is free. *go is false if the agent was told to stop. */
 static heddle_status wait_for_device(heddle_context *ctx, hd_agent *a, bool *go) {
-  enum { BRIEF_TRIES = 15 }; /* a process that has just ended is listed for a moment */
+  enum { BRIEF_TRIES = 15 }; /* a process that has just ended stays listed for a moment */
   char busy[160], before[160] = "";
   for (int n_tries = 0;; n_tries++) {
     *go = !hd_agent_is_stopped(a);
@@ -161,7 +165,8 @@ static heddle_status wait_for_device(heddle_context *ctx, hd_agent *a, bool *go)
   }
 }
 
-/* One lease, if there is work. A full disk: nothing is begun; the next try is later. */
+/* Works on one lease, if there is a job. If the disk is full, no job is begun, and the caller
+ * retries. */
 static heddle_status work_once(heddle_context *ctx, hd_agent *a, bool *worked) {
   char id[REQUEST_BYTES];
   json_t *lease = NULL;
@@ -189,7 +194,7 @@ static heddle_status work_once(heddle_context *ctx, hd_agent *a, bool *worked) {
   return status == HEDDLE_OK ? hd_file_remove(ctx, a->claim_path) : status;
 }
 
-/* The files cannot be written now, but later perhaps; everything else ends the agent. */
+/* Whether writing files may succeed later; all other errors end the agent. */
 static bool is_passing(const heddle_context *ctx) {
   const heddle_diagnostic *d = hd_first_error(ctx);
   return d && (strcmp(d->rule, "journal.io") == 0 || strcmp(d->rule, "file.io") == 0);
@@ -217,7 +222,7 @@ static heddle_status work(heddle_context *ctx, hd_agent *a) {
   return hd_agent_is_stopped(a) ? HEDDLE_OK : empty_spool(ctx, a);
 }
 
-/* {"version", "commit", "sources"} of the tool that will make the code. */
+/* Asks the tool that compiles for its build: {"version", "commit", "sources"}. */
 static heddle_status ask_build(heddle_context *ctx, hd_agent *a) {
   const char *const argv[] = {a->o->heddle, "--build", NULL};
   hd_strbuf output = {0};

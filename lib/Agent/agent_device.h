@@ -1,4 +1,4 @@
-/* Agent/agent_device.h: the GPU of an agent: what it is, whose it is now. */
+/* Agent/agent_device.h: the GPU of an agent: its identity, its lock, and its current users. */
 #ifndef HD_AGENT_DEVICE_H
 #define HD_AGENT_DEVICE_H
 
@@ -16,14 +16,14 @@ typedef struct hd_agent_device {
   const char *locks; /* borrowed */
 } hd_agent_device;
 
-/* HEDDLE_ENVIRONMENT without NVML or such a GPU. */
+/* HEDDLE_ENVIRONMENT without NVML or without this GPU. */
 heddle_status hd_agent_device_open(heddle_context *ctx, const hd_agent_options *options,
                                    hd_agent_device *device);
 void hd_agent_device_close(hd_agent_device *device);
-/* Takes the GPU's lock, unless it is held, and looks who computes on it. *busy: a sentence, "" when
- * it is free to measure on. */
+/* Takes the GPU's lock, unless it is already held, and looks for processes that use the GPU. *busy:
+ * a reason, or "" if the GPU is free. */
 heddle_status hd_agent_device_take(heddle_context *ctx, hd_agent_device *device, char busy[160]);
-/* `device` of a claim (owned). */
+/* The field `device` of a claim (owned). */
 json_t *hd_agent_device_json(const hd_agent_device *device);
 
 #endif

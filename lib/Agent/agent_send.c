@@ -1,11 +1,11 @@
-/* What an agent sends and says: the spool, and the lines of its log. */
+/* Sending the contents of the spool, and log lines. */
 #include "Agent/agent_state.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "Support/memory.h"
 
-static const double FIRST_BACK_OFF_S = 0.25, MOST_BACK_OFF_S = 60;
+static const double FIRST_BACK_OFF_S = 0.25, MAX_BACK_OFF_S = 60;
 
 bool hd_agent_is_stopped(const hd_agent *a) {
   return a->o->stop && a->o->stop(a->o->user);
@@ -24,14 +24,14 @@ void hd_agent_log(const hd_agent *a, const char *event, json_t *fields) {
 
 double hd_agent_back_off(hd_agent *a, const hd_http_answer *answer) {
   a->wait_s = a->wait_s > 0 ? a->wait_s * 2 : FIRST_BACK_OFF_S;
-  if (a->wait_s > MOST_BACK_OFF_S)
-    a->wait_s = MOST_BACK_OFF_S;
-  if (answer->retry_after_s > a->wait_s && answer->retry_after_s <= MOST_BACK_OFF_S)
+  if (a->wait_s > MAX_BACK_OFF_S)
+    a->wait_s = MAX_BACK_OFF_S;
+  if (answer->retry_after_s > a->wait_s && answer->retry_after_s <= MAX_BACK_OFF_S)
     return answer->retry_after_s;
   return a->wait_s;
 }
 
-/* What the server made of the job, or why it does not want what was measured. */
+/* Logs the server's answer to the end of a job, or its refusal. */
 static void log_answer(const hd_agent *a, hd_sent sent, int64_t lease, hd_spool_kind kind,
                        const hd_http_answer *answer) {
   if (sent == HD_SENT_TAKEN && kind == HD_SPOOL_MEASUREMENT)

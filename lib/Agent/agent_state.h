@@ -1,4 +1,4 @@
-/* Agent/agent_state.h: what the parts of an agent share. */
+/* Agent/agent_state.h: shared by the parts of an agent. */
 #ifndef HD_AGENT_STATE_H
 #define HD_AGENT_STATE_H
 
@@ -12,32 +12,32 @@ typedef struct hd_agent {
   hd_journal *spool;
   hd_agent_device device;
   json_t *build;    /* `build` of a claim; owned */
-  char *claim_path; /* owned: the file that says what was asked for last */
-  bool polling;     /* an exchange may be given up when it is told to stop: no other */
-  double wait_s;    /* before the next try of what did not work; 0: it works */
-  double send_at;   /* when the spool is tried again, on the monotonic clock */
+  char *claim_path; /* owned: file with the last claim */
+  bool polling;     /* the current request is aborted when the agent is told to stop */
+  double wait_s;    /* delay before the next retry; 0: no failure so far */
+  double send_at;   /* next time to send the spool, on the monotonic clock */
 } hd_agent;
 
-static const double HD_ANSWER_S = 5; /* a request waits so long for its answer */
+static const double HD_ANSWER_S = 5; /* time limit for the answer to a request */
 
 bool hd_agent_is_stopped(const hd_agent *agent);
-/* One line: {"event": EVENT, …}; fields (may be NULL) is consumed. */
+/* Logs a line {"event": EVENT, …}; fields (may be NULL) is consumed. */
 void hd_agent_log(const hd_agent *agent, const char *event, json_t *fields);
-/* The time to wait before the next try: doubles, to a minute; at least what the answer asks for. */
+/* The delay before the next retry: doubles up to a minute; at least the answer's Retry-After. */
 double hd_agent_back_off(hd_agent *agent, const hd_http_answer *answer);
-/* Sends what the spool has, until it is empty, the server is away, or the time is up. Logs what the
- * server says to the end of a job. *finished (may be NULL): it took an end of this lease, or
- * refused it. */
+/* Sends the contents of the spool until it is empty, the server does not answer, or the time is up.
+ * Logs the answers to ends of jobs. *finished (may be NULL): set if the server accepted or refused
+ * the end of this lease. */
 heddle_status hd_agent_send(heddle_context *ctx, hd_agent *agent, double until, int64_t lease,
                             bool *finished);
 
 /* ---- one lease (lease.c) ---- */
 
-/* Does the job of a lease (borrowed) that was asked for at that time, and ends it: finished,
- * released or lost. HEDDLE_ENVIRONMENT when the spool's file cannot be used. */
+/* Does the job of a lease (borrowed), claimed at asked_at, and ends the lease: finished, released
+ * or lost. HEDDLE_ENVIRONMENT if the spool's file cannot be used. */
 heddle_status hd_lease_work(heddle_context *ctx, hd_agent *agent, const json_t *lease,
                             double asked_at);
-/* Gives a job back, trying until then. */
+/* Releases a job; retries until `until`. */
 void hd_lease_release(hd_agent *agent, int64_t lease, const char *why, const char *text,
                       double until);
 

@@ -1,4 +1,4 @@
-/* One lease: its child, its renewals, its measurements, its end. */
+/* One lease: its child process, renewals, measurements, and its end. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 
 typedef enum how {
   RUNNING,
-  FINISH,  /* the end of the job is in `finish` */
-  RELEASE, /* why and text */
-  LOST     /* the lease is not ours any more */
+  FINISH,  /* `finish` has the end of the job */
+  RELEASE, /* with why and text */
+  LOST     /* the lease has ended on the server */
 } how;
 
 typedef struct work {
@@ -22,11 +22,11 @@ typedef struct work {
   int64_t id, seq;
   double asked_at, deadline, renew_at, renew_s;
   hd_child child;
-  double said_at;       /* its last measurement */
-  json_t *finish;       /* owned: what is known of the end so far */
-  json_t *race;         /* owned: NULL before it was run */
-  uint64_t throttle;    /* or-ed over all measurements */
-  const char *stop_why; /* the child was told to stop; NULL: it was not */
+  double said_at;       /* of the last measurement */
+  json_t *finish;       /* owned: the end of the job, as far as it is known */
+  json_t *race;         /* owned; NULL: not run yet */
+  uint64_t throttle;    /* OR of all measurements */
+  const char *stop_why; /* why the child was told to stop; NULL: it was not */
   double stop_until;
   how end;
   const char *why;
@@ -48,10 +48,10 @@ static void end_with(work *w, how end, const char *why, const char *text) {
 
 /* ---- policies ---- */
 
-/* What the word of a policy means to the tuner. */
+/* The tuner's options for each policy. */
 static const struct policy {
   const char *name;
-  const char *options[6]; /* NULL ends them */
+  const char *options[6]; /* ends with NULL */
 } policies[] = {{"default", {NULL}},
                 {"quick", {"--top", "8", "--finalists", "2", "--no-sustained"}},
                 {"thorough", {"--top", "256", "--finalists", "12"}}};
@@ -65,10 +65,10 @@ static const struct policy *policy_named(const char *name) {
 
 /* ---- the child ---- */
 
-enum { MOST_WORDS = 64 };
+enum { MAX_WORDS = 64 };
 
 typedef struct words {
-  const char *list[MOST_WORDS];
+  const char *list[MAX_WORDS];
   int n;
   char number[4][32];
   hd_strbuf worker;
@@ -86,7 +86,7 @@ static void add_number(words *w, int slot, const char *option, int64_t value) {
   add_word(w, option, w->number[slot]);
 }
 
-/* The incumbent's code is only worth a comparison when another build made it. */
+/* The incumbent's cubin, if another build made it. With the same build, comparing is useless. */
 static const char *other_cubin(const work *w, const json_t *incumbent) {
   const char *cubin = string_in(incumbent, "cubin");
   bool same_build =
@@ -124,7 +124,7 @@ static heddle_status start_child(heddle_context *ctx, work *w, const struct poli
 }
 
 static void tell_to_stop(work *w, const char *why) {
-  static const double PATIENCE_S = 60; /* a candidate may take its time */
+  static const double PATIENCE_S = 60; /* a candidate may take long */
   if (w->stop_why || !w->child.pid)
     return;
   w->stop_why = why;
@@ -132,7 +132,7 @@ static void tell_to_stop(work *w, const char *why) {
   (void)hd_child_say(&w->child, "stop");
 }
 
-/* ---- what the child says ---- */
+/* ---- output of the child ---- */
 
 static double ms_since_claim(const work *w, double at) {
   return floor((at - w->asked_at) * 1e6) * 1e-3;
@@ -151,7 +151,7 @@ static heddle_status take_measurement(heddle_context *ctx, work *w, json_t *even
   return HEDDLE_OK;
 }
 
-/* The first one stands before the measurements, the second one after the race. */
+/* The first canary is from before the measurements, the second one from after the race. */
 static void take_canary(work *w, json_t *event) {
   w->throttle |= (uint64_t)json_integer_value(json_object_get(event, "throttle"));
   json_object_del(event, "throttle");
@@ -175,7 +175,7 @@ static void take_note(work *w, const char *text) {
     json_object_set_new(w->finish, "note", string);
 }
 
-/* What it says is not trusted to be JSON: a child may be out of its mind. */
+/* Handles a line of the child, which may be corrupt: it need not be JSON. */
 static heddle_status take_line(heddle_context *ctx, work *w, const char *line) {
   json_t *event = json_loads(line, 0, NULL);
   char kind[32];
@@ -226,7 +226,7 @@ static double answer_time(const work *w) {
   return left < 0.05 ? 0.05 : left < HD_ANSWER_S ? left : HD_ANSWER_S;
 }
 
-/* The agent stops before the server's time is up: by a tenth, at most two seconds. */
+/* The agent's deadline is earlier than the server's: by a tenth, at most two seconds. */
 static void set_deadline(work *w, double asked_at, const json_t *granted) {
   double lease_s = (double)json_integer_value(json_object_get(granted, "lease_ms")) * 1e-3;
   double margin = lease_s / 10 < 2 ? lease_s / 10 : 2;
@@ -287,7 +287,7 @@ static heddle_status measure(heddle_context *ctx, work *w) {
   return HEDDLE_OK;
 }
 
-/* The end of the job goes the way of the measurements, after them. */
+/* Sends the end of the job through the spool, after the measurements. */
 static heddle_status finish(heddle_context *ctx, work *w) {
   bool finished = false;
   const char *outcome = string_in(w->finish, "outcome");
@@ -295,7 +295,7 @@ static heddle_status finish(heddle_context *ctx, work *w) {
     json_object_set_new(w->finish, "measurements", json_integer(w->seq));
     json_object_set_new(w->finish, "throttle", json_integer((json_int_t)w->throttle));
   }
-  w->end = RUNNING; /* it may still be lost */
+  w->end = RUNNING; /* the lease may still be lost */
   HD_TRY(hd_spool_add(ctx, w->agent->spool, w->id, HD_SPOOL_FINISH, w->finish));
   while (!finished && w->end == RUNNING) {
     double wait_s = w->agent->send_at - hd_clock_seconds();
@@ -319,7 +319,7 @@ void hd_lease_release(hd_agent *agent, int64_t lease, const char *why, const cha
   char *body = json_dumps(o, JSON_COMPACT);
   do {
     double left = until - hd_clock_seconds();
-    if (a.status || agent->wait_s > 0) /* not the first time */
+    if (a.status || agent->wait_s > 0) /* a retry */
       hd_children_wait(NULL, 0, 0.2);
     (void)hd_http_ask(NULL, agent->http, path, body, NULL,
                       left < 0.05          ? 0.05
@@ -335,7 +335,7 @@ void hd_lease_release(hd_agent *agent, int64_t lease, const char *why, const cha
   hd_free(body);
 }
 
-/* Says why a job cannot be begun here, as its end; NULL: it can. */
+/* The reason why this agent cannot do the job; NULL: it can. */
 static const char *refusal_of(const json_t *lease, const struct policy **policy) {
   *policy = policy_named(string_in(lease, "policy"));
   return *policy ? NULL : "this agent does not know the policy; legal: default, quick, thorough";
@@ -379,7 +379,7 @@ heddle_status hd_lease_work(heddle_context *ctx, hd_agent *agent, const json_t *
   hd_child_stop(&w.child, NULL);
   if (status == HEDDLE_OK && w.end == FINISH)
     status = finish(ctx, &w);
-  if (status != HEDDLE_OK) { /* nothing can be kept here: somebody else may do it */
+  if (status != HEDDLE_OK) { /* the spool does not work here; another agent can do the job */
     w.end = RUNNING;
     end_with(&w, RELEASE, "fault", hd_first_error_text(ctx, heddle_status_text(status)));
   }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An entry: "M 12 {…}": kind, lease, body. */
+/* Entries have the form "M 12 {…}": kind, lease, body. */
 static const char kinds[] = "MF"; /* ORDER HD_SPOOL */
 static const char *const verbs[] = {"measurements", "finish"};
 
@@ -19,7 +19,7 @@ heddle_status hd_spool_add(heddle_context *ctx, hd_journal *spool, int64_t lease
   return status;
 }
 
-/* The body's place; NULL: an entry that this agent did not write. */
+/* Returns the body; NULL if this agent did not write the entry. */
 static const char *read_entry(const char *entry, hd_spool_kind *kind, int64_t *lease) {
   const char *at = *entry ? strchr(kinds, *entry) : NULL;
   long long id;
@@ -31,7 +31,7 @@ static const char *read_entry(const char *entry, hd_spool_kind *kind, int64_t *l
   return entry + 1 + n;
 }
 
-/* The first entries that go together, as one body; how many. */
+/* Builds one body from the first entries that can be sent together; returns their number. */
 static size_t make_body(const hd_journal *spool, hd_strbuf *body, hd_spool_kind *kind,
                         int64_t *lease) {
   size_t n = 0, count = hd_journal_count(spool);
@@ -42,7 +42,7 @@ static size_t make_body(const hd_journal *spool, hd_strbuf *body, hd_spool_kind 
     if (n > 0 && (!one || its_kind != *kind || its_lease != *lease))
       break;
     if (!one)
-      return 1; /* it goes, and the body is empty */
+      return 1; /* drops the entry: the body is empty */
     *kind = its_kind;
     *lease = its_lease;
     if (its_kind == HD_SPOOL_FINISH) {
