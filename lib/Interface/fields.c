@@ -30,7 +30,7 @@
 #define TEXT     TEXT_KIND("")
 #define SCHEDULE TEXT_KIND("^[a-z0-9_=.x ]+$")
 #define TYPE     "(f16|bf16|tf32|e4m3|e5m2|e3m2|e2m3|e2m1|e2m1p|s8|u8|s4|u4|f32|s32|ue8m0|ue4m3)"
-#define SIZE     "[1-9][0-9]{0,5}" /* of seven digits, too, up to 1048576 */
+#define SIZE     "[1-9][0-9]{0,5}" /* sizes of seven digits, up to 1048576, are legal, too */
 #define KEY_PATTERN                                                                                \
   "^sm_[1-9][0-9]{1,2}[af]? a=" TYPE " b=" TYPE " acc=" TYPE " d=" TYPE " m=" SIZE " n=" SIZE      \
   " k=" SIZE " (k|mn)_major (row|col)_major( weights_ready)?$"
@@ -56,7 +56,7 @@
 /* ---- tables ---- */
 
 static const hd_field fields[] = {
-/* without a name: the head of an object */
+/* an entry without a name begins an object */
 #define OBJECT(object, text) {.owner = #object, .doc = text},
 #define FIELD(field, kind, need, least, most, text)                                                \
   {NULL, #field, text, kind, need, (double)(least), (double)(most)},
@@ -104,7 +104,7 @@ hd_fields hd_query_of(const char *route) {
 
 /* ---- patterns ---- */
 
-/* Whether the set at `pattern`, "[…]", has a character; *end: behind it. */
+/* Whether the set "[…]" at `pattern` contains a character; *end: after the set. */
 static bool set_has(const char *pattern, char c, const char **end) {
   bool has = false;
   for (pattern++; *pattern != ']'; pattern++) {
@@ -132,5 +132,5 @@ bool hd_pattern_fits(const char *pattern, const char *text) {
       pattern = end;
   }
   set_has(pattern, '\0', &end);
-  return *end != '['; /* its first character is missing; a length of 1 says the same */
+  return *end != '['; /* the first character is missing, as with a length below 1 */
 }

@@ -1,13 +1,13 @@
-/* Interface/fields.h: fields.def, and the queries of routes.def, as tables. */
+/* Interface/fields.h: tables of fields.def and of the queries of routes.def. */
 #ifndef HD_FIELDS_H
 #define HD_FIELDS_H
 
 #include <stdbool.h>
 
 typedef enum hd_field_type {
-  HD_FIELD_TEXT,  /* by `pattern`; "": any */
+  HD_FIELD_TEXT,  /* checked with `pattern`; "": any text */
   HD_FIELD_WORDS, /* one of `words` */
-  HD_FIELD_KEY,   /* a product key; pattern: nearly all of them */
+  HD_FIELD_KEY,   /* a product key; pattern accepts most of them */
   HD_FIELD_INT,
   HD_FIELD_NUMBER,
   HD_FIELD_BOOL,
@@ -16,32 +16,32 @@ typedef enum hd_field_type {
 
 typedef struct hd_kind {
   hd_field_type type;
-  bool is_list; /* of such; its bounds are the list's, these are an element's: */
+  bool is_list; /* a list of the type; bounds of its elements: */
   double least, most;
   const char *pattern, *object;
-  const char *const *words; /* NULL ends it */
+  const char *const *words; /* ends with NULL */
 } hd_kind;
 
-/* One line of a table: a field of `owner`. */
+/* A field of `owner`. */
 typedef struct hd_field {
   const char *owner, *name, *doc;
   hd_kind kind;
   bool required;
-  double least, most; /* of a text its bytes, of a number its value, of a list its length */
+  double least, most; /* of a text: its bytes; of a number: its value; of a list: its length */
 } hd_field;
 
-/* Fields that belong together: an object, or the parameters of a route. */
+/* The fields of an object, or the parameters of a route. */
 typedef struct hd_fields {
   const hd_field *list;
   int n;
   const char *name, *doc; /* of the object */
 } hd_fields;
 
-/* Objects one by one; i from 0; false: no more. */
+/* The i-th object, from 0; false if there are no more. */
 bool hd_object_at(int i, hd_fields *fields);
 hd_fields hd_fields_of(const char *object);
 hd_fields hd_query_of(const char *route);
-/* Whether a text fits a pattern of these: ^[set]*$, ^[set]+$, ^[set][set]*$. */
+/* Whether a text matches a pattern of the forms ^[set]*$, ^[set]+$, ^[set][set]*$. */
 bool hd_pattern_fits(const char *pattern, const char *text);
 
 #endif

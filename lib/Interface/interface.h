@@ -1,5 +1,5 @@
-/* Interface/interface.h: what crosses HTTP: routes, objects and refusals as tables, and what is
- * checked against them. */
+/* Interface/interface.h: the HTTP interface: tables of routes, objects and refusals, and validation
+ * with them. */
 #ifndef HD_INTERFACE_H
 #define HD_INTERFACE_H
 
@@ -23,7 +23,7 @@ typedef struct hd_rule_info {
 } hd_rule_info;
 const hd_rule_info *hd_rule_get(hd_rule rule);
 
-/* What was refused. Texts may be NULL; they are constants, or live in an arena. */
+/* A refusal. Texts may be NULL; they are constants, or allocated in an arena. */
 typedef struct hd_problem {
   hd_rule rule;
   const char *where, *value, *legal, *nearest;
@@ -31,11 +31,11 @@ typedef struct hd_problem {
 
 /* ---- routes: the lines of routes.def ---- */
 
-/* What a token allows: bits. */
+/* Scopes of a token, as bits. */
 typedef enum hd_scope {
   HD_SCOPE_NONE = 0,
   HD_SCOPE_LOOKUP = 1,
-  HD_SCOPE_SUBMIT = 2, /* and to look up */
+  HD_SCOPE_SUBMIT = 2, /* includes lookups */
   HD_SCOPE_WORK = 4,
   HD_SCOPE_ADMIN = 8 /* everything */
 } hd_scope;
@@ -48,7 +48,7 @@ typedef enum hd_route_id {
 } hd_route_id;
 
 enum { HD_MAX_PATH = 2, HD_MAX_QUERY = 6 };
-/* Of a path with its query: twice what the longest legal one takes with each byte escaped. */
+/* Limit of a path with its query: twice the longest legal one with each byte escaped. */
 enum { HD_MAX_URI_BYTES = 4096 };
 
 typedef struct hd_route {
@@ -61,23 +61,23 @@ typedef struct hd_route {
 
 const hd_route *hd_route_get(hd_route_id id);
 bool hd_route_has_body(const hd_route *route);
-/* Whether the handler needs no database: it runs at once. */
+/* Whether the handler needs no database; it is then run at once. */
 bool hd_route_is_in_memory(const hd_route *route);
-/* The route of a method and path, path values put into `values`. NULL: *other says which methods
- * the path has ("": there is no such path). */
+/* Finds the route of a method and path, and stores path values to `values`. NULL: *other has the
+ * methods of this path ("": unknown path). */
 const hd_route *hd_route_find(const char *method, const char *path, int64_t values[HD_MAX_PATH],
                               const char **other);
 
 /* ---- validation ---- */
 
-/* Whether `json` is an object of fields.def; false: *problem names the first field that is not. */
+/* Whether `json` matches an object of fields.def; false: *problem names the first wrong field. */
 bool hd_validate(hd_arena *arena, const char *object, const json_t *json, hd_problem *problem);
-/* The query's parameters of a route as an object of their types (owned; NULL: the route has none),
- * also when it is false. */
+/* Converts the query parameters of a route to a typed object (owned; NULL: the route has no
+ * parameters). *query is set even if the result is false. */
 bool hd_validate_query(hd_arena *arena, const hd_route *route, const char *const (*pairs)[2], int n,
                        json_t **query, hd_problem *problem);
 
-/* The interface as OpenAPI 3.1; owned. */
+/* The interface as an OpenAPI 3.1 document; owned. */
 char *hd_openapi_text(void);
 
 #endif

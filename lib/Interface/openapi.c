@@ -1,4 +1,4 @@
-/* The interface as OpenAPI 3.1, of the same tables as router and validation. */
+/* The OpenAPI 3.1 document, from the tables that router and validation use. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ static json_t *reference(const char *object) {
   return json_pack("{ss}", "$ref", text);
 }
 
-/* A schema with bounds, as integers where they are such that JSON has exactly. */
+/* A schema with bounds; bounds are integers if JSON can represent them exactly. */
 static json_t *bounded(const char *type, const char *const names[2], double least, double most) {
   json_t *schema = json_pack("{ss}", "type", type);
   const double values[] = {least, most};
@@ -65,7 +65,7 @@ static json_t *schema_of(const hd_field *f) {
   return schema;
 }
 
-/* In bodies, and in what they hold, unknown names are refused; answers may grow. */
+/* Unknown fields are refused in bodies and in objects within them; answers may get new fields. */
 static bool is_in_body(const char *object) {
   hd_fields f;
   for (int i = 0; i < HD_N_ROUTES; i++)

@@ -8,11 +8,11 @@
 
 #include "Support/nearest.h"
 
-/* A walk over the words of a key: exactly one space between them. */
+/* Iterates over the words of a key, which are separated by exactly one space. */
 typedef struct words {
   const char *at;
   char word[64];
-  bool ok; /* there was one, of fewer than 64 bytes */
+  bool ok; /* found a word of fewer than 64 bytes */
 } words;
 
 static void next_word(words *w) {
@@ -20,7 +20,7 @@ static void next_word(words *w) {
   w->ok = n > 0 && n < sizeof w->word;
   snprintf(w->word, sizeof w->word, "%.*s", (int)n, w->at);
   w->at += n;
-  if (*w->at == ' ' && w->at[1] != '\0') /* a last space is a word too many */
+  if (*w->at == ' ' && w->at[1] != '\0') /* a trailing space is kept, as an empty word */
     w->at++;
 }
 
@@ -31,7 +31,7 @@ static bool wrong(hd_key_problem *p, const char *word, const char *legal, const 
   return false;
 }
 
-/* sm_ and two or three digits, then nothing, a or f. */
+/* Reads "sm_" and two or three digits, then nothing, "a" or "f". */
 static bool read_target(words *w, hd_product_key *key, hd_key_problem *p) {
   next_word(w);
   size_t n = strncmp(w->word, "sm_", 3) == 0 ? strspn(w->word + 3, "0123456789") : 0;
@@ -87,7 +87,7 @@ static bool read_order(words *w, const char *no, const char *yes, bool *is, hd_k
                strcmp(no, "k_major") == 0 ? "k_major, mn_major" : "row_major, col_major", no);
 }
 
-/* NAME or NAME=VALUE. */
+/* Whether the word has the form NAME or NAME=VALUE. */
 static bool is_extension(const char *word) {
   static const char lower[] = "abcdefghijklmnopqrstuvwxyz";
   size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_");
@@ -100,7 +100,7 @@ static bool is_extension(const char *word) {
          value[strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_.:x-")] == '\0';
 }
 
-/* Each name once, in ascending order. */
+/* Whether `word` may follow `before`: names are in ascending order, each once. */
 static bool comes_after(const char *before, const char *word) {
   size_t n = strcspn(before, "="), m = strcspn(word, "=");
   int order = strncmp(before, word, n < m ? n : m);
@@ -119,7 +119,7 @@ static bool read_extensions(words *w, hd_product_key *key, hd_key_problem *p) {
       return wrong(p, w->word, "extensions in ascending order of their names, each once", NULL);
     snprintf(before, sizeof before, "%s", w->word);
     key->weights_ready |= strcmp(w->word, "weights_ready") == 0;
-    if (strcmp(w->word, "weights_ready") == 0 && !*w->at) /* last in the order of today's names */
+    if (strcmp(w->word, "weights_ready") == 0 && !*w->at) /* the last of the current names */
       key->n_extensions = (size_t)(begin - key->extensions);
     else
       key->n_extensions = (size_t)(w->at - key->extensions);
@@ -159,7 +159,7 @@ static bool same_extensions(const hd_product_key *x, const hd_product_key *y) {
          memcmp(x->extensions, y->extensions, x->n_extensions) == 0;
 }
 
-/* The terms are those of the tools' own lookup (docs/tuning.md). */
+/* Uses the same terms as the lookup of the tools (docs/tuning.md). */
 double hd_key_distance(const hd_product_key *x, const hd_product_key *y) {
   if (!as_wide(x->a, y->a) || !as_wide(x->b, y->b) || x->b_mn_major != y->b_mn_major ||
       strcmp(x->target, y->target) != 0 || !same_extensions(x, y))

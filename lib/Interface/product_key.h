@@ -14,22 +14,21 @@ typedef struct hd_product_key {
   int32_t m, n, k;
   bool b_mn_major, d_col_major, weights_ready;
   const char
-      *extensions; /* into the text: what follows the order of D, without weights_ready last */
+      *extensions; /* within the text: words after the order of D, without a final weights_ready */
   size_t n_extensions;
 } hd_product_key;
 
-/* What is wrong with a key: the word, what it may be, and the nearest; pointers are to constants.
- */
+/* The error in a key: the word, the legal values, and the nearest one; legal is a constant. */
 typedef struct hd_key_problem {
   char word[64];
   const char *legal;
   char nearest[64]; /* "": none */
 } hd_key_problem;
 
-/* Reads a key (borrowed by the result). False: *problem says why. */
+/* Reads a key; the result borrows the text. False: *problem has the reason. */
 bool hd_key_parse(const char *text, hd_product_key *key, hd_key_problem *problem);
 
-/* How far two products are apart; infinite: the choice of one says nothing about the other. */
+/* The distance of two products; infinite if a choice for one cannot be used for the other. */
 double hd_key_distance(const hd_product_key *x, const hd_product_key *y);
 
 #endif

@@ -1,4 +1,4 @@
-/* The router: routes.def as a table, found by method and path; errors.def as a table. */
+/* The router: a table of routes.def, found by method and path; and a table of errors.def. */
 #include <ctype.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ bool hd_route_is_in_memory(const hd_route *route) {
   }
 }
 
-/* A segment as a positive integer; 0: it is none. */
+/* Parses a segment as a positive integer; 0 if it is not one. */
 static int64_t number(const char *text, size_t n) {
   int64_t value = 0;
   if (n == 0 || n > 18 || *text == '0')

@@ -1,5 +1,5 @@
-/* Bodies and queries against fields.def and routes.def: the first breach is refused, with its
- * place. */
+/* Validates bodies and queries with fields.def and routes.def. Refuses the first error, with its
+ * location. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ typedef struct check {
   hd_problem *problem;
 } check;
 
-/* Where a value stands: made into a text only when it is refused. */
+/* The location of a value; formatted only for a refusal. */
 typedef struct place {
   const struct place *up; /* NULL: the outermost */
   const char *name;       /* NULL: an element of a list */
@@ -35,7 +35,7 @@ static void add_path(hd_strbuf *out, const place *at) {
     hd_strbuf_printf(out, "[%zu]", at->index);
 }
 
-/* As "race.contenders[2].role"; NULL for the outermost object. */
+/* "race.contenders[2].role"; NULL for the outermost object. */
 static const char *path_of(const check *c, const place *at) {
   hd_strbuf out = {0};
   add_path(&out, at);
@@ -50,7 +50,7 @@ static bool refuse(const check *c, hd_rule rule, const place *at, const char *va
   return false;
 }
 
-/* What was found, as JSON, cut off. */
+/* The value as JSON, truncated. */
 static const char *shown(const check *c, const json_t *json) {
   char *text = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
   const char *out = hd_arena_printf(c->arena, "%.200s", text ? text : "?");
@@ -62,7 +62,7 @@ static bool wrong_type(const check *c, const place *at, const json_t *json, cons
   return refuse(c, HD_RULE_FIELD_TYPE, at, shown(c, json), legal, NULL);
 }
 
-/* "N UNIT" within its bounds. */
+/* Checks the bounds of a count; the refusal prints "N UNIT". */
 static bool check_count(const check *c, const place *at, size_t n, const char *unit, double least,
                         double most) {
   return ((double)n >= least && (double)n <= most) ||
@@ -81,7 +81,7 @@ static bool check_key(const check *c, const place *at, const char *text) {
                 *problem.nearest ? hd_arena_strdup(c->arena, problem.nearest) : NULL);
 }
 
-/* A walk over names that lie `stride` bytes apart; the last is NULL, or the n-th; n may be 0. */
+/* Iterates over names that are `stride` bytes apart, until NULL or n names (n may be 0). */
 typedef struct names {
   const char *const *at;
   size_t stride;
@@ -97,7 +97,7 @@ static const char *next_name(void *user) {
   return name;
 }
 
-/* None of the names. */
+/* Refuses a value that is none of the names. */
 static bool refuse_name(const check *c, hd_rule rule, const place *at, const char *value,
                         const names *all) {
   hd_strbuf legal = {0};
@@ -125,7 +125,7 @@ static bool check_text(const check *c, const hd_kind *kind, const place *at, con
   const char *text = json_string_value(json);
   if (kind->type == HD_FIELD_WORDS)
     return check_word(c, kind, at, text);
-  if (kind->type == HD_FIELD_KEY) /* which has a length of its own */
+  if (kind->type == HD_FIELD_KEY) /* product keys have their own length limit */
     return check_key(c, at, text);
   if (!check_count(c, at, strlen(text), "bytes", least, most))
     return false;
@@ -226,7 +226,8 @@ bool hd_validate(hd_arena *arena, const char *object, const json_t *json, hd_pro
 
 /* ---- queries ---- */
 
-/* A text of a query as what its kind wants; NULL: it is none such, *legal says what is. */
+/* Converts a query's text to the type of its kind; NULL if it is malformed, and *legal says what is
+ * legal. */
 static json_t *typed(const hd_field *f, const char *text, const char **legal) {
   char *end;
   *legal = f->kind.type == HD_FIELD_BOOL  ? "0, 1"
@@ -235,7 +236,7 @@ static json_t *typed(const hd_field *f, const char *text, const char **legal) {
   if (f->kind.type == HD_FIELD_BOOL)
     return strcmp(text, "1") == 0 || strcmp(text, "0") == 0 ? json_boolean(*text == '1') : NULL;
   if (f->kind.type != HD_FIELD_INT)
-    return json_string(text); /* NULL for what is no UTF-8 */
+    return json_string(text); /* NULL if not UTF-8 */
   errno = 0;
   long long x = strtoll(text, &end, 10);
   bool digits = *text && (*text != '-' || text[1]) && strspn(text, "-0123456789") == strlen(text);
