@@ -1,4 +1,4 @@
-/* What a statement returned: cells, and rows as JSON by the types that columns' names end in. */
+/* Results of a statement: cells, and rows as JSON, with types from the suffixes of column names. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* The schema's versions: schema/NNN.sql, with NNN_postgresql.sql and NNN_sqlite.sql where the
- * databases differ. The line `-- oldest: N` says which daemons may work with the tables from there
- * on. */
+/* Versions of the schema: schema/NNN.sql, with NNN_postgresql.sql and NNN_sqlite.sql where the
+ * databases differ. The line `-- oldest: N` is the oldest daemon that can use the tables from this
+ * version on. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,14 +34,13 @@ int hd_schema_version(void) {
   return version;
 }
 
-/* "-- oldest: N": daemons below schema N cannot work with these tables. */
+/* Reads "-- oldest: N": daemons with a schema below N cannot use these tables. */
 static int64_t oldest_of(int version) {
   static const char mark[] = "-- oldest: ";
   return strtoll(strstr(text_of(version, ""), mark) + strlen(mark), NULL, 10);
 }
 
-/* Of the database: its schema, 0 for none, and the oldest that a daemon must know to work with it.
- */
+/* Reads the schema version of the database (0: none), and the oldest version that can use it. */
 static hd_sql read_version(hd_store *s, int64_t *version, int64_t *oldest) {
   hd_arena arena = {0};
   hd_rows rows;
@@ -81,7 +80,7 @@ heddle_status hd_store_migrate(heddle_context *ctx, hd_store *s, int version) {
   int newest = hd_schema_version(), to = version ? version : newest;
   int64_t now = 0, oldest = 0;
   hd_sql done = hd_store_begin(s);
-  if (done == HD_SQL_OK && hd_store_is_postgresql(s)) /* two daemons that start at the same time */
+  if (done == HD_SQL_OK && hd_store_is_postgresql(s)) /* two daemons may start at the same time */
     done = hd_store_script(s, "SELECT pg_advisory_xact_lock(1751476332)");
   if (done == HD_SQL_OK)
     done = read_version(s, &now, &oldest);

@@ -12,8 +12,8 @@
 
 struct hd_store {
   const hd_driver *driver;
-  hd_connection *connection; /* owned; of driver->size bytes */
-  char *sql[HD_N_QUERIES];   /* owned; of this database */
+  hd_connection *connection; /* owned; driver->size bytes */
+  char *sql[HD_N_QUERIES];   /* owned; in the dialect of this database */
   bool lost, in_transaction;
 };
 
@@ -21,7 +21,7 @@ struct hd_store {
 
 typedef struct statement {
   hd_query query;
-  bool postgresql; /* its own form */
+  bool postgresql; /* only for PostgreSQL */
   const char *text;
 } statement;
 
@@ -33,7 +33,7 @@ static const statement statements[] = {
 #undef HD_STATEMENT
 };
 
-/* The columns of a choice (HD_CHOICE_…). What else differs between stores is each driver's. */
+/* The columns of a choice (HD_CHOICE_…). The drivers define all other words. */
 static const char choice_columns[] =
     "c.product, c.class, c.policy, c.version AS \"version:int\", h.serial AS \"serial:int\","
     " c.schedule, c.default_schedule, c.us AS \"us:num\", c.default_us AS \"default_us:num\","
@@ -52,7 +52,7 @@ static const char *word_of(const hd_driver *driver, const char *begin, size_t n)
   return NULL;
 }
 
-/* The text with its words in braces replaced; owned. */
+/* The text with words in braces replaced; owned. */
 static char *in_words_of(const hd_driver *driver, const char *text) {
   hd_strbuf out = {0};
   for (const char *at = text; *at;) {
@@ -92,8 +92,8 @@ static hd_sql result(hd_store *s, hd_sql done) {
   return done;
 }
 
-/* Which database a URL is of, and where: a path; a URI of libpq as it is, or the words behind the
- * scheme. NULL: neither. */
+/* The driver of a URL. *where: a path, a URI of libpq, or the words after the scheme. NULL: unknown
+ * scheme. */
 static const hd_driver *driver_of(const char *url, const char **where) {
   static const char sqlite[] = "sqlite:", postgresql[] = "postgresql:", uri[] = "postgresql://";
   bool is_sqlite = strncmp(url, sqlite, strlen(sqlite)) == 0;
@@ -195,7 +195,7 @@ hd_sql hd_store_run(hd_store *s, hd_query query, hd_arena *arena, hd_rows *rows,
   if (s->lost && (s->in_transaction || reconnect(s) != HD_SQL_OK))
     return HD_SQL_DOWN;
   *rows = (hd_rows){0};
-  if (hd_memory_shortages() != before) /* a text that is missing would be stored as NULL */
+  if (hd_memory_shortages() != before) /* a missing text would be stored as NULL */
     return hd_store_no_memory(s);
   hd_sql done = s->driver->run(s->connection, query, s->sql[query], params, n, arena, rows);
   return done == HD_SQL_OK && hd_memory_shortages() != before ? hd_store_no_memory(s)
@@ -221,7 +221,7 @@ hd_sql hd_store_begin(hd_store *s) {
   if (s->lost && reconnect(s) != HD_SQL_OK)
     return HD_SQL_DOWN;
   hd_sql done = script(s, s->driver->begin);
-  if (done != HD_SQL_OK && s->lost && reconnect(s) == HD_SQL_OK) /* it was idle, and cut */
+  if (done != HD_SQL_OK && s->lost && reconnect(s) == HD_SQL_OK) /* an idle connection was closed */
     done = script(s, s->driver->begin);
   s->in_transaction = done == HD_SQL_OK;
   return done;
@@ -236,7 +236,7 @@ hd_sql hd_store_commit(hd_store *s) {
 }
 
 void hd_store_rollback(hd_store *s) {
-  char error[sizeof s->connection->error]; /* the first one tells why */
+  char error[sizeof s->connection->error]; /* keep the first error, which is the cause */
   memcpy(error, s->connection->error, sizeof error);
   if (s->in_transaction && !s->lost && script(s, "ROLLBACK") == HD_SQL_DOWN)
     s->lost = true;

@@ -1,11 +1,11 @@
-/* Store/store_driver.h: what the two databases implement, for store.c. */
+/* Store/store_driver.h: the interface that both databases implement for store.c. */
 #ifndef HD_STORE_DRIVER_H
 #define HD_STORE_DRIVER_H
 
 #include "Store/store.h"
 
 typedef struct hd_param {
-  char type; /* t i d; of what is NULL: t with no text */
+  char type; /* t, i or d; NULL is t without a text */
   const char *text;
   int64_t i;
   double d;
@@ -13,7 +13,7 @@ typedef struct hd_param {
 
 enum { HD_MAX_PARAMS = 16 };
 
-/* What every driver's connection begins with. */
+/* The first member of every driver's connection. */
 typedef struct hd_connection {
   char *where;     /* owned by store.c: the path, or libpq's URI */
   char error[512]; /* of the last call that was not OK */
@@ -22,14 +22,14 @@ typedef struct hd_connection {
 typedef struct hd_driver {
   const char *const *words; /* {word}, replacement, …, NULL */
   const char *begin;
-  const char *mark;                    /* says whose the database is, once it has tables, or NULL */
+  const char *mark;                    /* marks the file as heddled's once it has tables; or NULL */
   size_t size;                         /* of its connection */
-  hd_sql (*connect)(hd_connection *c); /* again, too */
+  hd_sql (*connect)(hd_connection *c); /* also reconnects */
   void (*disconnect)(hd_connection *c);
   hd_sql (*run)(hd_connection *c, hd_query query, const char *sql, const hd_param *params,
                 int n_params, hd_arena *arena, hd_rows *rows);
   hd_sql (*script)(hd_connection *c, const char *sql);
-  /* NULL: a handle is never lost; nobody else is there to be heard. */
+  /* NULL: the connection is never lost; there are no notifications. */
   bool (*is_lost)(const hd_connection *c);
   int (*listen)(hd_connection *c);
   bool (*heard)(hd_connection *c);

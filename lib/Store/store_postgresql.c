@@ -1,4 +1,4 @@
-/* PostgreSQL behind store.c. */
+/* The PostgreSQL driver. */
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ typedef struct connection {
   PGconn *pg;
   bool prepared[HD_N_QUERIES];
   bool listening;
-  bool ending; /* this connection answers no more, whatever its status says */
+  bool ending; /* the connection has ended, whatever its status is */
 } connection;
 
 static const char *const words[] = {
@@ -31,11 +31,11 @@ static void say(connection *c, const char *text) {
   c->base.error[strcspn(c->base.error, "\n")] = '\0';
 }
 
-/* By the class of its SQLSTATE. */
+/* Classifies an error by its SQLSTATE. */
 static hd_sql failed(connection *c, const PGresult *result) {
   const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   say(c, PQerrorMessage(c->pg));
-  c->ending = !state || strncmp(state, "57P", 3) == 0; /* without a state it is libpq's own error */
+  c->ending = !state || strncmp(state, "57P", 3) == 0; /* no state: an error of libpq itself */
   if (c->ending || PQstatus(c->pg) == CONNECTION_BAD)
     return HD_SQL_DOWN;
   if (strcmp(state, "23505") == 0) /* unique_violation */
@@ -63,7 +63,7 @@ static hd_sql script(hd_connection *base, const char *sql) {
   return done;
 }
 
-/* What the URI says stands over these. */
+/* Settings of the URI override these. */
 static hd_sql connect_to(hd_connection *base) {
   static const char *const keys[] = {"connect_timeout", "tcp_user_timeout", "application_name",
                                      "client_encoding", "dbname",           NULL};

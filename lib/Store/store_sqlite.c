@@ -1,4 +1,4 @@
-/* SQLite behind store.c: one file, write-ahead log, every commit on disk. */
+/* The SQLite driver: one file, write-ahead log, every commit is synced to disk. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "Support/file.h"
 #include "Support/memory.h"
 
-/* "HDLD": what a database of heddled is known by (PRAGMA application_id). */
+/* "HDLD": marks a database of heddled (PRAGMA application_id). */
 #define APPLICATION_ID "1212435524"
 #define LOOK_SECONDS   0.5
 enum { STEPS_BETWEEN_LOOKS = 10000 };
@@ -15,13 +15,13 @@ enum { STEPS_BETWEEN_LOOKS = 10000 };
 typedef struct connection {
   hd_connection base;
   sqlite3 *db;
-  double deadline; /* of the look at whose database it is */
+  double deadline; /* for checking the owner of the file */
   sqlite3_stmt *prepared[HD_N_QUERIES];
 } connection;
 
 static const char *const words[] = {
     "now",    "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)",
-    "skip_j", "", /* one writer at a time: BEGIN IMMEDIATE */
+    "skip_j", "", /* there is only one writer: BEGIN IMMEDIATE */
     "skip_l", "",
     "each",   "json_each($1)",
     "least",  "min",
@@ -49,7 +49,7 @@ static hd_sql failed(connection *c) {
   case SQLITE_NOMEM:
     hd_memory_add_shortages(1);
     return HD_SQL_DOWN;
-  default: /* a full disk, an I/O error, a file that is gone or is no database */
+  default: /* full disk, I/O error, deleted file, not a database */
     return HD_SQL_DOWN;
   }
 }
@@ -64,20 +64,21 @@ static void disconnect(hd_connection *base) {
   c->db = NULL;
 }
 
-/* ---- whose database it is ---- */
+/* ---- owner of the database ---- */
 
 static int is_over(void *user) {
   return hd_clock_seconds() > ((const connection *)user)->deadline;
 }
 
-/* Nothing of a strange file runs but our own triggers, which a daemon of another version made. */
+/* Disables code in an untrusted file. heddled's own triggers stay enabled, also those of another
+ * version. */
 static void distrust(connection *c) {
   sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
   sqlite3_db_config(c->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
   sqlite3_db_config(c->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 }
 
-/* The number that a query answers; false: it fails. */
+/* Gets the number that a query returns; false if it fails. */
 static bool count_of(connection *c, const char *sql, int64_t *n) {
   sqlite3_stmt *s = NULL;
   bool answered = sqlite3_prepare_v2(c->db, sql, -1, &s, NULL) == SQLITE_OK &&
@@ -88,8 +89,8 @@ static bool count_of(connection *c, const char *sql, int64_t *n) {
   return answered;
 }
 
-/* Empty, or known by its id, or by its tables where it is older than the id; nothing in it that
- * runs when it is read. Looked at before anything is written. */
+/* Checks the owner before anything is written. The file must be empty, have heddled's id, or have
+ * its tables (older than the id). It must not contain anything that runs when it is read. */
 static hd_sql look_whose(connection *c) {
   int64_t id, n_all, n_own, n_foreign = 0;
   bool seen =
@@ -146,13 +147,13 @@ static bool bind(sqlite3_stmt *s, const hd_param *params, int n) {
     char name[16];
     snprintf(name, sizeof name, "$%d", i + 1);
     int at = sqlite3_bind_parameter_index(s, name);
-    if (at == 0) /* this dialect's form does not have it */
+    if (at == 0) /* this dialect's statement does not use it */
       continue;
     if (params[i].type == 'i')
       code = sqlite3_bind_int64(s, at, params[i].i);
     else if (params[i].type == 'd')
       code = sqlite3_bind_double(s, at, params[i].d);
-    else /* NULL stays NULL */
+    else /* a NULL text stays NULL */
       code = sqlite3_bind_text(s, at, params[i].text, -1, SQLITE_STATIC);
   }
   return code == SQLITE_OK;
@@ -160,7 +161,7 @@ static bool bind(sqlite3_stmt *s, const hd_param *params, int n) {
 
 static int read_rows(sqlite3_stmt *s, hd_arena *arena, hd_rows *rows) {
   int code, n_cols = sqlite3_column_count(s), cap = 0;
-  bool whole = true; /* a text that is not NULL came as one */
+  bool whole = true; /* all non-NULL texts were read */
   const char **cell = NULL;
   rows->n_cols = n_cols;
   rows->name = HD_NEW_ARRAY(arena, const char *, n_cols ? n_cols : 1);
@@ -203,7 +204,7 @@ static hd_sql script(hd_connection *base, const char *sql) {
   return sqlite3_exec(c->db, sql, NULL, NULL, NULL) == SQLITE_OK ? HD_SQL_OK : failed(c);
 }
 
-/* What failed may succeed again on the same handle; this daemon is the only one. */
+/* A failed statement may succeed later on the same handle; there are no other daemons. */
 const hd_driver hd_sqlite_driver = {.words = words,
                                     .begin = "BEGIN IMMEDIATE",
                                     .mark = "PRAGMA application_id = " APPLICATION_ID,
