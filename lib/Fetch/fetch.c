@@ -1,5 +1,5 @@
-/* heddle/fetch.h: the choices of a service as a local file, COPY; beside it COPY.etag, which is the
- * ETag of its bytes and was touched when the server last confirmed them. */
+/* heddle/fetch.h: the choices of a service in a local file, COPY. COPY.etag next to it has the ETag
+ * of its bytes; its modification time is when the server last confirmed them. */
 #include <jansson.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static char *choices_path(const heddle_fetch_options *o) {
   return hd_strbuf_take(&path);
 }
 
-/* Of the copy that is there; "" when there is none, or not both files. */
+/* Reads the ETag of the existing copy; "" unless both files exist. */
 static void read_etag(const char *copy, const char *etag_path, char etag[128]) {
   char head[1];
   size_t n =
@@ -28,7 +28,7 @@ static void read_etag(const char *copy, const char *etag_path, char etag[128]) {
   etag[strcspn(etag, "\r\n")] = '\0';
 }
 
-/* What is kept must be what heddle_tuned_read takes. */
+/* Stores only what heddle_tuned_read accepts. */
 static heddle_status check_choices(heddle_context *ctx, const hd_http_answer *a) {
   uint64_t before = hd_memory_shortages();
   json_t *root = json_loadb(hd_strbuf_text(&a->body), a->body.len, 0, NULL);
@@ -42,7 +42,7 @@ static heddle_status check_choices(heddle_context *ctx, const hd_http_answer *a)
                        "heddled to GET /v1/choices");
 }
 
-/* The ETag goes first and comes last: it is never another copy's. */
+/* Removes the ETag first and writes it last, so that it never belongs to another copy. */
 static heddle_status keep(heddle_context *ctx, const hd_http_answer *a, const char *copy,
                           const char *etag_path) {
   HD_TRY(check_choices(ctx, a));
@@ -51,7 +51,7 @@ static heddle_status keep(heddle_context *ctx, const hd_http_answer *a, const ch
   return hd_file_write(ctx, etag_path, a->etag, strlen(a->etag));
 }
 
-/* No answer, or one that tells to come again: an older copy is better than none. */
+/* No answer, or one that asks to retry: keeps the older copy. */
 static heddle_status stay(heddle_context *ctx, const heddle_fetch_options *o, const char *copy,
                           const hd_http_answer *a, heddle_context *said, heddle_fetched *fetched) {
   if (hd_file_age(copy) < 0) {

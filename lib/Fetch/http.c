@@ -10,11 +10,11 @@
 #include "Support/arena.h"
 #include "Support/diag.h"
 
-enum { MOST_ANSWER_BYTES = 64 << 20, CONNECT_S = 5 };
+enum { MAX_ANSWER_BYTES = 64 << 20, CONNECT_S = 5 };
 
 struct hd_http {
   CURL *curl;
-  char *base;                 /* owned: what comes before a path */
+  char *base;                 /* owned: the URL without the path */
   struct curl_slist *headers; /* owned */
   char error[CURL_ERROR_SIZE];
   bool (*stop)(void *user);
@@ -50,7 +50,7 @@ static heddle_status set_server(heddle_context *ctx, hd_http *h, const char *ser
 
 static void set_headers(hd_http *h, const char *token) {
   h->headers = curl_slist_append(NULL, "Content-Type: application/json");
-  h->headers = curl_slist_append(h->headers, "Expect:"); /* no round trip before a body */
+  h->headers = curl_slist_append(h->headers, "Expect:"); /* no extra round trip before a body */
   if (!token)
     return;
   hd_strbuf line = {0};
@@ -67,7 +67,7 @@ static int go_on(void *user, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_
 
 static size_t take_body(char *data, size_t size, size_t n, void *user) {
   hd_strbuf *body = user;
-  if (body->len + size * n > MOST_ANSWER_BYTES)
+  if (body->len + size * n > MAX_ANSWER_BYTES)
     return 0;
   uint64_t before = hd_memory_shortages();
   hd_strbuf_addn(body, data, size * n);
@@ -116,7 +116,7 @@ heddle_status hd_http_open(heddle_context *ctx, const hd_http_options *o, hd_htt
   curl_easy_setopt(h->curl, CURLOPT_ERRORBUFFER, h->error);
   curl_easy_setopt(h->curl, CURLOPT_HTTPHEADER, h->headers);
   curl_easy_setopt(h->curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(h->curl, CURLOPT_PROXY, ""); /* what the environment says is not read */
+  curl_easy_setopt(h->curl, CURLOPT_PROXY, ""); /* ignore proxies of the environment */
   curl_easy_setopt(h->curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
   curl_easy_setopt(h->curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
   curl_easy_setopt(h->curl, CURLOPT_NOPROGRESS, 0L);
@@ -204,7 +204,7 @@ heddle_status hd_http_ask(heddle_context *ctx, hd_http *h, const char *path, con
   return result;
 }
 
-/* ---- what an answer means ---- */
+/* ---- answers ---- */
 
 bool hd_http_is_temporary(const hd_http_answer *a) {
   return a->status == 0 || a->status >= 500 || a->status == 408 || a->status == 429 ||

@@ -1,4 +1,4 @@
-/* heddle/fetch.h: what a client looked up, and missed, for the service. */
+/* heddle/fetch.h: reports lookups of a client, and which were missed, to the service. */
 #include <jansson.h>
 
 #include "Fetch/http.h"
@@ -6,7 +6,7 @@
 #include "Support/memory.h"
 #include "heddle/fetch.h"
 
-enum { MOST_USES = 1000 }; /* of one request */
+enum { MAX_USES = 1000 }; /* in one request */
 static const double TIMEOUT_S = 10;
 
 static char *body_of(const char *device_class, const heddle_use *uses, size_t n) {
@@ -42,8 +42,8 @@ heddle_status heddle_tuned_report(heddle_context *ctx, const heddle_fetch_option
                     "lists it; nearest: \"NVIDIA H200 700W\"");
   HD_TRY(hd_http_open(ctx, &o, &http));
   heddle_status status = HEDDLE_OK;
-  for (size_t i = 0; i < n && status == HEDDLE_OK; i += MOST_USES) {
-    char *body = body_of(options->device_class, uses + i, n - i < MOST_USES ? n - i : MOST_USES);
+  for (size_t i = 0; i < n && status == HEDDLE_OK; i += MAX_USES) {
+    char *body = body_of(options->device_class, uses + i, n - i < MAX_USES ? n - i : MAX_USES);
     status = body ? send(ctx, http, body, options->timeout_s) : HEDDLE_NO_MEMORY;
     hd_free(body);
   }
