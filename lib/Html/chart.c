@@ -1,4 +1,4 @@
-/* Pictures of a page, as SVG in it. */
+/* Charts, as SVG within the page. */
 #include <math.h>
 
 #include "Html/html.h"
@@ -10,7 +10,7 @@ typedef struct scale {
   int from, to; /* pixels */
 } scale;
 
-/* Bounds and a step of 1, 2 or 5 times a power of ten: about five of them. */
+/* Chooses a step of 1, 2 or 5 times a power of ten, so that there are about five steps. */
 static scale scale_of(double least, double most, int from, int to) {
   scale s = {least, most, 1, from, to};
   if (!(most > least)) {
@@ -56,7 +56,7 @@ static bool has_points(const hd_chart *c, const hd_series *s) {
   return false;
 }
 
-/* The i-th series; `place` is that of its name. */
+/* Draws the i-th series; `place` is the position of its name. */
 static void draw_series(hd_strbuf *out, const hd_chart *c, int i, int place, const scale *x,
                         const scale *y) {
   const hd_series *s = &c->series[i];
@@ -83,13 +83,13 @@ void hd_html_chart(hd_strbuf *out, const hd_chart *c) {
   for (int k = 0; k < c->n; k++) {
     x_least = fmin(x_least, c->x[k]);
     x_most = fmax(x_most, c->x[k]);
-    for (int i = 0; i < c->n_series; i++) /* fmin leaves NaN out */
+    for (int i = 0; i < c->n_series; i++) /* fmin ignores NaN */
       y_least = fmin(y_least, c->series[i].y[k]), y_most = fmax(y_most, c->series[i].y[k]);
   }
   if (!isfinite(y_least))
     return;
   scale x = scale_of(x_least, x_most, LEFT, WIDTH - RIGHT);
-  if (c->x_counts) { /* from the first one on, and no half of one */
+  if (c->x_counts) { /* start at the first value, with whole steps */
     x.step = fmax(x.step, 1);
     x.least = x_least;
     x.most = fmax(x_most, x_least + 1);
@@ -111,11 +111,11 @@ void hd_html_chart(hd_strbuf *out, const hd_chart *c) {
 
 enum { STRIP_HEIGHT = 34, TICK_HEIGHT = 18 };
 
-/* About as wide as a text is at the size of the sheet. */
+/* Estimated width of a text in the style sheet's size. */
 static double width_of(const char *text) {
   int n = 0;
   for (; *text; text++)
-    n += (*text & 0xc0) != 0x80; /* not the rest of a character of UTF-8 */
+    n += (*text & 0xc0) != 0x80; /* skips UTF-8 continuation bytes */
   return 6.4 * n;
 }
 
@@ -137,7 +137,7 @@ static void draw_span(hd_strbuf *out, const hd_span *s) {
   hd_strbuf_add(out, "</g>");
 }
 
-/* At the strip's ends a tick's name lies within. */
+/* Labels of ticks at the ends are aligned inwards. */
 static void draw_ticks(hd_strbuf *out, const hd_tick *ticks, int n) {
   double taken = -WIDTH;
   for (int i = 0; i < n; i++) {

@@ -68,7 +68,7 @@ void hd_html_end(hd_strbuf *out) {
 
 /* ---- tables ---- */
 
-/* Numbers stand at the right of their column, and so does its title. */
+/* Numbers and their titles are right-aligned. */
 static const char *class_of(const hd_html_column *column) {
   return column->number ? " class=\"r\"" : "";
 }

@@ -1,4 +1,4 @@
-/* Html/html.h: pieces of pages, without a script: text, tables, bars, strips, charts. */
+/* Html/html.h: parts of HTML pages without scripts: text, tables, bars, strips, charts. */
 #ifndef HD_HTML_H
 #define HD_HTML_H
 
@@ -10,60 +10,61 @@
 typedef struct hd_html_entry {
   const char *path, *title;
 } hd_html_entry;
-/* Begins a page of a site whose style sheet is /style.css, and ends it; `here` is the path of the
- * current one of n entries. */
+/* Begins a page of a site with the style sheet /style.css; `here` is the path of the current one of
+ * n entries. */
 void hd_html_begin(hd_strbuf *out, const char *title, const hd_html_entry *entries, int n,
                    const char *here);
-/* Begins a page that needs no other file. */
+/* Begins a self-contained page. */
 void hd_html_begin_alone(hd_strbuf *out, const char *title);
 void hd_html_end(hd_strbuf *out);
-const char *hd_html_style(void); /* the style sheet of both */
+const char *hd_html_style(void); /* the style sheet of both kinds */
 
-/* What others wrote is escaped: */
+/* Writes escaped text, for untrusted texts. */
 void hd_html_text(hd_strbuf *out, const char *text);
-/* A text as part of an address's query. */
+/* Writes a text as a part of a URL's query. */
 void hd_html_query(hd_strbuf *out, const char *text);
 
-/* A cell writes the column's value of one of the caller's rows. */
+/* Writes the value of a column in one of the caller's rows. */
 typedef void hd_html_cell(hd_strbuf *out, const void *rows, int row, int col);
 typedef struct hd_html_column {
   const char *title;
-  int col; /* of the rows */
+  int col; /* column of the rows */
   hd_html_cell *cell;
-  bool number; /* stands at the right */
+  bool number; /* right-aligned */
 } hd_html_column;
-/* A table of rows, or the sentence `none`, under a heading (NULL: none). */
+/* Writes a table of rows, or the sentence `none` if there are no rows, under a heading (NULL:
+ * none). */
 void hd_html_table(hd_strbuf *out, const char *heading, const void *rows, int n_rows,
                    const hd_html_column *columns, int n, const char *none);
-/* In a cell: a number whose digits stand below each other; a bar of `part` (0 to 1) of the cell's
- * width, with a class of the style sheet ("": the usual). */
+/* In a cell: a number with aligned digits; a bar of `part` (0 to 1) of the cell's width, with a
+ * class of the style sheet ("": default). */
 void hd_html_number(hd_strbuf *out, double value, int decimals);
 void hd_html_bar(hd_strbuf *out, double part, const char *class);
 
-/* A strip of spans side by side, to scale. `name` stands within where it has room; `about` is
- * under the pointer. */
+/* A strip of spans side by side, to scale. `name` is shown within the span if it fits; `about` is
+ * the tooltip. */
 typedef struct hd_span {
-  double from, to; /* of 0 to 1, the strip's width */
+  double from, to; /* 0 to 1, relative to the strip's width */
   const char *name, *about;
-  int colour; /* one of HD_N_FILLS; less than 0: empty */
+  int colour; /* one of HD_N_FILLS; negative: empty */
 } hd_span;
 enum { HD_N_FILLS = 6 };
 typedef struct hd_tick {
-  double at; /* of 0 to 1 */
+  double at; /* 0 to 1 */
   const char *name;
 } hd_tick;
-/* Ticks that have no room behind the one before them are left out. */
+/* Ticks that do not fit after the previous one are left out. */
 void hd_html_strip(hd_strbuf *out, const char *title, const hd_span *spans, int n,
                    const hd_tick *ticks, int n_ticks);
-/* Before a text that names a span: its colour. */
+/* Writes the colour of a span, before a text about it. */
 void hd_html_swatch(hd_strbuf *out, int colour);
 
-/* A chart: series over a common x; NaN leaves a point out. */
+/* A chart: series over a common x. NaN: no point. */
 enum { HD_MAX_SERIES = 6 };
 typedef struct hd_series {
   const char *name;
-  const double *y; /* n of the chart */
-  bool line;       /* else points */
+  const double *y; /* n values of the chart */
+  bool line;       /* otherwise points */
 } hd_series;
 typedef struct hd_chart {
   const char *title, *x_title, *y_title;
@@ -71,7 +72,7 @@ typedef struct hd_chart {
   int n;
   const hd_series *series;
   int n_series;
-  bool x_counts; /* whole numbers */
+  bool x_counts; /* x values are whole numbers */
 } hd_chart;
 void hd_html_chart(hd_strbuf *out, const hd_chart *chart);
 
