@@ -1,6 +1,6 @@
-/* Decides before anything is compiled, then writes kernels for two chips: what the model says
- * beside a dense library, which schedules are legal, and C that needs no Heddle. `ahead DIR`; needs
- * no GPU. */
+/* Without compiling: predicted times and those of a dense library, and the legal schedules. Then
+ * writes a launcher for two chips, as C code that does not need Heddle. `ahead DIR`; needs no
+ * GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
   heddle_tuned *tuned; heddle_compiled *code[2]; char *plan; size_t n;
   must(heddle_module_parse(ctx = heddle_context_create(), "up", text, sizeof text - 1, &module));
   must(heddle_tuned_shipped(ctx, &tuned));
-  must(heddle_tuned_buckets(ctx, tuned, module, NULL, NULL, &plan)); /* a schedule a range of n */
+  must(heddle_tuned_buckets(ctx, tuned, module, NULL, NULL, &plan)); /* a schedule per range of n */
   for (int64_t tokens = 1; tokens <= 4096; tokens *= 16) {
     heddle_prediction p;
     const int64_t mnk[3] = {0, tokens, 0};
@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
   }
   must(heddle_schedule_enumerate(ctx, module, NULL, "tile=128x256", &legal));
   printf("%zu legal schedules with tile=128x256\n", heddle_schedule_list_count(legal));
-  for (int i = 0; i < 2; i++) { /* one A for each family: sm_80's is not sm_90a's */
+  for (int i = 0; i < 2; i++) { /* the two targets need different packed forms of A */
     heddle_compile_options options = {.target = targets[i], .schedule = i ? plan : NULL};
     must(heddle_compile_module(ctx, module, &options, &code[i]));
     part[i].manifest_json = heddle_compiled_manifest(code[i], &part[i].json_bytes);

@@ -1,6 +1,6 @@
 /* Ahead of time: a kernel from the files of `heddle gen`, without Heddle, CUDA's headers or libcuda
- * at link time. The weights come packed from a file; the tokens are ones, so each column of D is
- * the sums of the weights' rows.
+ * at link time. The packed weights are read from a file. All tokens are ones, so each column of D
+ * has the sums of the weights' rows.
  *
  *   heddle gen examples/dynamic_tokens.heddle -o out      # M = K = 1024
  *   heddle prune w.npy --type bf16 -o w24.npy             # 1024 x 1024, bits of bf16 as u2
@@ -19,7 +19,7 @@ static unsigned char packed[HEADER + PACKED + 1];
 static uint16_t b[N][K], d[M][N]; /* bf16 */
 static void *libcuda;
 
-/* A whole file: packed, bf16, for wgmma, M x K. */
+/* Whether this is a complete packed file of bf16 for wgmma, M x K. */
 static int is_ours(const unsigned char *file, size_t n_bytes) {
   uint64_t size[2];
   memcpy(size, file + 24, sizeof size);
@@ -34,7 +34,7 @@ static float value(uint16_t bf16) {
   return x;
 }
 
-/* Of a row's values in its slab of blocks: two k-steps a block, 32 bytes a row and step. */
+/* The sum of a row's values in its slab: two k-steps per block, 32 bytes per row and step. */
 static double row_sum(int row, double *magnitudes) {
   double sum = 0;
   const unsigned char *slab = packed + HEADER + row / 64 * (K / 64) * BLOCK;
@@ -49,7 +49,7 @@ static double row_sum(int row, double *magnitudes) {
   return sum;
 }
 
-/* D rounds to eight bits, its accumulators to 24. */
+/* D has 8 significant bits, and its accumulators have 24. */
 static int count_wrong(int row) {
   double magnitudes = 0, sum = row_sum(row, &magnitudes);
   double bound = fabs(sum) / 256 + magnitudes * 1e-5;
@@ -66,7 +66,7 @@ static heddle_driver_fn entry(const char *name) {
     printf("the CUDA driver lacks %s\n", name);
     exit(4);
   }
-  memcpy(&found, &symbol, sizeof found); /* ISO C converts no object pointer to a function's */
+  memcpy(&found, &symbol, sizeof found); /* ISO C cannot convert object to function pointers */
   return found;
 }
 

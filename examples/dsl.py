@@ -1,9 +1,9 @@
-"""A DSL in another language: a problem built by calls, compiled, and run without a GPU.
+"""A DSL in another language: builds a problem by calls, compiles it, and runs it without a GPU.
 
     python3 examples/dsl.py [LIBHEDDLE]
 
-LIBHEDDLE is libheddle.so.0.1 where the loader does not find it. Nothing but the standard library: what is
-declared here by hand is all that a binding needs (include/heddle/*.h); structs are zeros first."""
+LIBHEDDLE: path of libheddle.so.0.1, if the loader does not find it. Needs only the standard library: the
+declarations below are all that a binding needs (include/heddle/*.h); structs start with zeros."""
 import ctypes as c
 import random
 import struct
@@ -71,7 +71,7 @@ class Refused(Exception):
 
 
 def must(status):
-    """What a status other than 0 means stands in the context, a sentence each."""
+    """If the status is not 0, the diagnostics in the context have the reasons."""
     if status == 0:
         return
     text, said = c.create_string_buffer(1024), []
@@ -89,7 +89,7 @@ def make(create, *arguments):
 
 
 def linear(target, k=K):
-    """D = relu(alpha * A B + C + bias), the tokens (n) known at launch. Errors point at the line below."""
+    """D = relu(alpha * A B + C + bias), n known at launch. Errors point at the line below."""
     p = heddle.heddle_problem_create(b"linear", target.encode())
     heddle.heddle_problem_set_place(p, __file__.encode(), sys._getframe().f_lineno, 5)
     heddle.heddle_problem_set_size(p, DIM_M, M)
@@ -113,12 +113,12 @@ def linear(target, k=K):
 
 
 def bf16(values):
-    """Small integers, whose upper 16 bits of an f32 are exact."""
+    """Small integers as bf16: the upper 16 bits of an f32, which are exact."""
     return (c.c_uint16 * len(values))(*(struct.unpack("<I", struct.pack("<f", x))[0] >> 16 for x in values))
 
 
 def pack(takes, weights):
-    """Dense weights, pruned to 2:4 in place, in the order that the kernel reads."""
+    """Prunes dense weights to 2:4 in place, and packs them for the kernel."""
     family, n = INT(), SIZE()
     must(heddle.heddle_family_parse(heddle.heddle_manifest_family(takes), c.byref(family)))
     must(heddle.heddle_sparse_prune(ctx, BF16, M, K, weights, 2 * K))
@@ -129,7 +129,7 @@ def pack(takes, weights):
 
 
 def run(kernel, takes, values):
-    """One launch, by names: memory for pointers, numbers for the rest."""
+    """Runs one launch. values by name: memory for pointers, numbers for the rest."""
     n = heddle.heddle_manifest_arg_count(takes)
     args, sizes, arg = (Arg * n)(), (SIZE * n)(), ManifestArg()
     for i in range(n):
@@ -144,7 +144,7 @@ def run(kernel, takes, values):
 
 
 def wrong(target):
-    """Compiles for a target, runs small integers, and counts what differs from plain Python."""
+    """Compiles for a target, runs small integers, and counts differences from plain Python."""
     kernel = linear(target)
     manifest = heddle.heddle_compiled_manifest(kernel, None)
     takes = make(heddle.heddle_manifest_read, ctx, manifest, len(manifest))

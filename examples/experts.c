@@ -1,11 +1,11 @@
-/* A whole mixture-of-experts layer, from the router to the tokens' results, in two launches.
+/* A complete mixture-of-experts layer, from the router to the tokens' results, in two launches.
  *
  *   up     H[j] = swiglu(W_up[e] X[gather[j]])            experts_up.heddle: columns j by expert
  *   down   Z[t] = the sum of weight[j] * W_down[e] H[j]   experts_down.heddle
- *          over j = combine[CHOSEN * t + i], i = 0 first: nothing hangs on timing
+ *          over j = combine[CHOSEN * t + i], i = 0 first (deterministic)
  *
- * `experts UP.heddle DOWN.heddle` runs it on the GPU, or without one in the simulator, and compares
- * it with double precision. */
+ * `experts UP.heddle DOWN.heddle` runs it on the GPU, or without a GPU in the simulator, and
+ * compares it with double precision. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "heddle/sparse.h"
 
 enum { EXPERTS = 8, TOKENS = 48, CHOSEN = 2, COLUMNS = TOKENS * CHOSEN };
-enum { MODEL = 512, HIDDEN = 256, GATE_AND_UP = 2 * HIDDEN }; /* as the texts have them */
+enum { MODEL = 512, HIDDEN = 256, GATE_AND_UP = 2 * HIDDEN }; /* as in the texts */
 
 typedef struct operand {
   const char *name;
@@ -58,7 +58,7 @@ static double at(const uint16_t *bf16, size_t i) {
   return (double)x;
 }
 
-/* Each token to two experts: columns in the order of the experts, which offsets bound. */
+/* Two experts per token. Columns are sorted by expert; offsets delimit the experts. */
 typedef struct routing {
   int32_t offsets[EXPERTS + 1], gather[COLUMNS], combine[COLUMNS];
   float weight[COLUMNS];
@@ -97,7 +97,7 @@ static char *read_text(const char *path) {
   return text;
 }
 
-/* The experts' weights, m x k each, pruned to 2:4 in place, in the order that the kernel reads. */
+/* The experts' weights, m x k each, pruned to 2:4 in place and packed for the kernel. */
 static operand pack(const heddle_manifest *takes, uint16_t *w, size_t m, size_t k,
                     int64_t *stride) {
   heddle_family family;
@@ -120,7 +120,7 @@ static operand pack(const heddle_manifest *takes, uint16_t *w, size_t m, size_t 
   return (operand){"a", packed, EXPERTS * each, 0};
 }
 
-/* It is the last argument, where there is one. */
+/* Sets the last argument, if a workspace is needed. */
 static void set_workspace(const heddle_kernel *kernel, heddle_arg *args, size_t n) {
   uint64_t n_bytes;
   void *device;
@@ -134,7 +134,7 @@ static void set_workspace(const heddle_kernel *kernel, heddle_arg *args, size_t 
   free(zeros);
 }
 
-/* n arguments, of which pointers are to host memory of so many bytes; argument d comes back. */
+/* Launches with n arguments; bytes: sizes of host memory (0: a number). Copies argument d back. */
 static void launch(heddle_compiled *code, heddle_arg *args, const size_t *bytes, size_t n,
                    size_t d) {
   size_t json_bytes, ptx_bytes;
@@ -163,7 +163,7 @@ static void launch(heddle_compiled *code, heddle_arg *args, const size_t *bytes,
   heddle_kernel_free(kernel);
 }
 
-/* Compiles the text and launches it with the operands of those names. */
+/* Compiles the text, and launches it with the named operands. */
 static void multiply(const char *path, uint16_t *w, size_t m, size_t k, const operand *named,
                      size_t n_named) {
   heddle_compiled *code;
@@ -217,7 +217,7 @@ static int expert_of(const routing *r, int column) {
   return e;
 }
 
-/* Token after token, without an order of experts, an index or a rounding. */
+/* Computes column by column, in double precision, without intermediate rounding. */
 static void reference(const routing *r, const uint16_t *x, const uint16_t *up,
                       const uint16_t *down, double *z) {
   for (int j = 0; j < COLUMNS; j++) {
@@ -237,7 +237,7 @@ static void reference(const routing *r, const uint16_t *x, const uint16_t *up,
 
 int main(int argc, char **argv) {
   static double expected[TOKENS * MODEL];
-  const double bound = 0.03; /* of the root mean square: bf16 rounds three times on the way */
+  const double bound = 0.03; /* relative to the root mean square: bf16 rounds three times */
   double squares = 0;
   int wrong = 0;
   if (argc != 3)

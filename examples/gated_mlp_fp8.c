@@ -1,9 +1,9 @@
-/* A gated MLP in e4m3, two launches without a kernel between them: the first one quantises its D.
+/* A gated MLP in e4m3, with two launches and no kernel between them: the first one quantises its D.
  *
  *   up     H = swiglu(W_up X)    gated_mlp_fp8_up.heddle: e4m3, an f32 scale for 128 of a token
- *   down   Z = W_down H          gated_mlp_fp8_down.heddle: reads H and its scales as they are
+ *   down   Z = W_down H          gated_mlp_fp8_down.heddle: reads H and its scales directly
  *
- * `gated_mlp_fp8 UP.heddle DOWN.heddle` runs it on the GPU, or without one in the simulator, and
+ * `gated_mlp_fp8 UP.heddle DOWN.heddle` runs it on the GPU, or without a GPU in the simulator, and
  * compares it with double precision. */
 #include <math.h>
 #include <stdio.h>
@@ -18,8 +18,8 @@
 #include "heddle/sparse.h"
 
 enum { TOKENS = 16, MODEL = 128, HIDDEN = 256, GATE_AND_UP = 2 * HIDDEN };
-enum { BLOCK = 128, BLOCKS = HIDDEN / BLOCK }; /* as the texts have them */
-static const float GREATEST = 448; /* of e4m3 */
+enum { BLOCK = 128, BLOCKS = HIDDEN / BLOCK }; /* as in the texts */
+static const float E4M3_MAX = 448; /* largest finite value of e4m3 */
 
 typedef struct operand {
   const char *name;
@@ -41,7 +41,7 @@ static void must(heddle_status status) {
 
 /* ---- the layer's data ---- */
 
-/* rows x columns of e4m3; rows x columns / width of them share a scale: greatest / 448. */
+/* rows x columns of e4m3. A block of height x width shares a scale: its maximum / 448. */
 typedef struct matrix {
   size_t rows, columns, height, width; /* of a block */
   uint8_t *e4m3;
@@ -65,7 +65,7 @@ static matrix quantise(size_t rows, size_t columns, size_t height, size_t width)
   for (size_t i = 0; i < n; i++) {
     float *scale = q.scales + blocks_of(&q, i / columns, i % columns);
     x[i] = (float)(rand() % 2001 - 1000) / 1000;
-    *scale = fmaxf(*scale, fabsf(x[i]) / GREATEST);
+    *scale = fmaxf(*scale, fabsf(x[i]) / E4M3_MAX);
   }
   for (size_t i = 0; i < n; i++)
     x[i] /= q.scales[blocks_of(&q, i / columns, i % columns)];
@@ -87,7 +87,7 @@ static char *read_text(const char *path) {
   return text;
 }
 
-/* The weights, pruned to 2:4 in place, in the order that the kernel reads. */
+/* The weights, pruned to 2:4 in place and packed for the kernel. */
 static operand pack(const heddle_manifest *takes, matrix *w) {
   heddle_family family;
   operand a = {"a", NULL, 0, 0};
@@ -107,7 +107,7 @@ static operand pack(const heddle_manifest *takes, matrix *w) {
   return a;
 }
 
-/* Block scales of the weights in the order that the kernel reads, and their pitch in scales. */
+/* The block scales of the weights, packed for the kernel, and their pitch in scales. */
 static operand pack_scales(const matrix *w, int64_t *pitch) {
   heddle_block_scale_shape shape = {HEDDLE_SCALES_K_BLOCKS, HEDDLE_E4M3, BLOCK,
                                     w->rows / w->height,    w->columns,  sizeof(float)};
@@ -121,7 +121,7 @@ static operand pack_scales(const matrix *w, int64_t *pitch) {
   return scales;
 }
 
-/* It is the last argument, where there is one. */
+/* Sets the last argument, if a workspace is needed. */
 static void set_workspace(const heddle_kernel *kernel, heddle_arg *args, size_t n) {
   uint64_t n_bytes;
   void *device;
@@ -135,7 +135,7 @@ static void set_workspace(const heddle_kernel *kernel, heddle_arg *args, size_t 
   free(zeros);
 }
 
-/* n arguments, of which pointers are to host memory of so many bytes, which comes back. */
+/* Launches with n arguments; bytes: sizes of host memory (0: a number), which is copied back. */
 static void launch(heddle_compiled *code, heddle_arg *args, const size_t *bytes, size_t n) {
   size_t json_bytes, ptx_bytes;
   const char *json = heddle_compiled_manifest(code, &json_bytes);
@@ -166,7 +166,7 @@ static void launch(heddle_compiled *code, heddle_arg *args, const size_t *bytes,
   heddle_kernel_free(kernel);
 }
 
-/* Compiles the text and launches it with the weights and the operands of those names. */
+/* Compiles the text, and launches it with the weights and the named operands. */
 static void multiply(const char *path, matrix *w, const operand *named, size_t n_named) {
   heddle_compiled *code;
   heddle_manifest *takes;
@@ -210,8 +210,8 @@ static double dot(const matrix *w, size_t row, const double *x) {
 
 static double silu(double x) { return x / (1 + exp(-x)); }
 
-/* Elements of H that differ from the layer's by more than e4m3 rounds, 1/16 of them or half of its
- * least step; and the layer's whole result, from an H that nothing rounds. */
+/* Returns the number of elements of H that are off by more than e4m3 rounds: 1/16 of the value, or
+ * half of the smallest step. z: the result of the layer, from an H without rounding. */
 static int reference(const matrix *x, const matrix *up, const matrix *down, const matrix *h,
                      double *z) {
   int wrong = 0;
@@ -231,7 +231,7 @@ static int reference(const matrix *x, const matrix *up, const matrix *down, cons
   return wrong;
 }
 
-/* Of the whole layer: the root of the mean square of the errors, of the results'. */
+/* The root mean square of the errors, relative to that of the results. */
 static double error_of(const float *z, const double *expected) {
   double errors = 0, squares = 0;
   for (size_t i = 0; i < TOKENS * MODEL; i++) {
@@ -244,7 +244,7 @@ static double error_of(const float *z, const double *expected) {
 int main(int argc, char **argv) {
   static double expected[TOKENS * MODEL];
   static float z[TOKENS * MODEL];
-  const double bound = 0.05; /* e4m3 rounds each element of H by 1/16 at most, 0.026 in the mean */
+  const double bound = 0.05; /* e4m3 rounds each element of H by at most 1/16, on average 0.026 */
   if (argc != 3)
     return fprintf(stderr, "usage: gated_mlp_fp8 UP.heddle DOWN.heddle\n"), 2;
   ctx = heddle_context_create();

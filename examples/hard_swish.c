@@ -1,5 +1,5 @@
-/* An epilogue in C: hard_swish(x) = x * min(max(x + 3, 0), 6) / 6 for user_epilogue.heddle, which
- * user_epilogue.ll says by hand. row and col are the element's; user is the launch's pointer.
+/* An epilogue in C: hard_swish(x) = x * min(max(x + 3, 0), 6) / 6 for user_epilogue.heddle;
+ * user_epilogue.ll is a hand-written version. row, col: of the element; user: the launch's pointer.
  *
  *   clang -O1 -c -emit-llvm examples/hard_swish.c -o hard_swish.bc
  *   heddle run examples/user_epilogue.heddle --epilogue hard_swish.bc                          */

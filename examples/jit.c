@@ -1,4 +1,4 @@
-/* Embeds the generator: a problem's text becomes a kernel, runs on the GPU, and is checked. */
+/* Embeds the generator: compiles a problem's text, runs the kernel on the GPU, and checks it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "heddle/compile.h"
@@ -39,7 +39,7 @@ int main(void) {
   const char *manifest = heddle_compiled_manifest(code, &n);
   must(heddle_kernel_load(ctx, cuda, manifest, n, &image, &kernel));
   must(heddle_family_parse(heddle_kernel_family(kernel), &family));
-  must(heddle_sparse_prune(ctx, HEDDLE_BF16, M, K, a, sizeof a[0])); /* A becomes 2:4 */
+  must(heddle_sparse_prune(ctx, HEDDLE_BF16, M, K, a, sizeof a[0])); /* prunes A to 2:4 */
   must(heddle_sparse_packed_bytes(ctx, HEDDLE_BF16, family, M, K, &n));
   void *packed = malloc(n);
   must(heddle_sparse_pack_dense(ctx, HEDDLE_BF16, family, M, K, a, sizeof a[0], packed));

@@ -1,6 +1,6 @@
-/* Calls a kernel as a plain C function (libffi), with what
- * `heddle gen examples/dynamic_tokens.heddle -o DIR` wrote; links the runtime and the packer, but
- * neither the generator nor LLVM.
+/* Calls a kernel as a plain C function (libffi), from the files of `heddle gen
+ * examples/dynamic_tokens.heddle -o DIR`. Links the runtime and the packer, but not the generator
+ * or LLVM.
  *
  *   typed_function DIR/dynamic_tokens.json DIR/dynamic_tokens.ptx                              */
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include "heddle/memory.h"
 #include "heddle/sparse.h"
 
-enum { M = 1024, N = 33, K = 1024 }; /* M and K as in the problem; N is any */
+enum { M = 1024, N = 33, K = 1024 }; /* M and K are the problem's; N is arbitrary */
 
-/* heddle_kernel_prototype says so. */
+/* As in heddle_kernel_prototype. */
 typedef int tokens_fn(const void *a, const void *b, void *d, int32_t n, int64_t ldb, int64_t ldd,
                       void *stream);
 
