@@ -48,12 +48,14 @@ typedef struct shape {
   const hd_op *groups; /* the table of them; NULL: there are none */
 } shape;
 
+/* Of two maps the one with the smaller boxes. */
 static void note_box(shape *s, const hd_op *map) {
   const hd_attr *box = hd_op_attr(map, HD_ATTR_BOX);
-  s->line = box->ints[0];
-  s->lines = 1;
+  int64_t lines = 1;
   for (int32_t i = 1; i < box->n; i++)
-    s->lines *= box->ints[i];
+    lines *= box->ints[i];
+  s->line = box->ints[0];
+  s->lines = s->lines > 0 && s->lines < lines ? s->lines : lines;
 }
 
 static heddle_status note_arg(void *user, hd_op *op) {

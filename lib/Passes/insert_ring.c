@@ -28,13 +28,31 @@ int64_t hd_ring_writers(const hd_ring *r) {
   return 0;
 }
 
-/* What lands in one slot of one CTA in a turn of the loop: own copies, and everyone's shares of a
- * multicast one. */
+static bool has_copy(const hd_ring *r, const hd_region *region) {
+  for (int32_t i = 0; i < r->copies.n; i++)
+    if (hd_op_in_region(r->copies.op[i], region))
+      return true;
+  return false;
+}
+
+/* A copy on the second side of an `if` that copies the same bytes on its first side. */
+static bool is_alternative(const hd_ring *r, const hd_op *copy, const hd_region *body) {
+  for (const hd_region *at = copy->region; at != body; at = at->parent->region)
+    if (at->parent->kind == HD_OP_IF && at == at->parent->regions[1] &&
+        has_copy(r, at->parent->regions[0]))
+      return true;
+  return false;
+}
+
+/* Bytes that land in one slot of one CTA in an iteration of the loop: its own copies, and the other
+ * CTAs' parts of a multicast one. */
 static int64_t landing_bytes(const hd_ring *r, const hd_region *body) {
   int64_t bytes = 0;
-  for (int32_t i = 0; i < r->copies.n; i++)
-    if (!is_generic(r->copies.op[i]) && hd_op_in_region(r->copies.op[i], body))
-      bytes += hd_op_int(r->copies.op[i], HD_ATTR_BYTES, 0);
+  for (int32_t i = 0; i < r->copies.n; i++) {
+    hd_op *copy = r->copies.op[i];
+    if (!is_generic(copy) && hd_op_in_region(copy, body) && !is_alternative(r, copy, body))
+      bytes += hd_op_int(copy, HD_ATTR_BYTES, 0);
+  }
   return bytes;
 }
 

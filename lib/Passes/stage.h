@@ -28,6 +28,7 @@ typedef struct hd_stage {
   hd_builder b; /* at the end of the kernel's new region */
   hd_value *arg[HD_N_ARG_KINDS]; /* NULL: it takes none */
   hd_value *map_b, *map_d;       /* tensor maps; NULL: there is none */
+  hd_value *map_b_whole; /* all columns that a CTA copies in one box; NULL: map_b's boxes suffice */
   hd_value *map_scales[2]; /* of the block scales of A, of B that promote takes; NULL: none */
   hd_value *zero, *one;
   hd_value *n_k_blocks, *last_slab; /* i32 */

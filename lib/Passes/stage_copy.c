@@ -171,29 +171,52 @@ static hd_value *box_column(hd_stage *st, hd_builder *b, const hd_tile_place *pl
   return hd_build_value(b, HD_OP_SELECT, HD_I32, 3, is_there, n0, st->zero);
 }
 
+/* One box of B, which begins at column n0 of B and at column `first` of the slot. */
+static void copy_b_box(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *map,
+                       int32_t box, int32_t first, hd_value *n0, hd_value *k0, hd_value *cursor) {
+  bool t = st->p.b.transposed;
+  int32_t bytes = (t ? st->s.tile_k : box) * HD_K_BLOCK_BYTES;
+  /* Rows of a step of the tensor map's last dimension. */
+  n0 = hd_arith_const(b, HD_OP_DIV, n0, st->variant->permutes ? 4 * hd_d_run(&st->p) : 1);
+  hd_op *op = hd_build_op(b, HD_OP_COPY_TMA, (hd_type){0}, 5, map, st->sb, cursor, t ? n0 : k0,
+                          t ? k0 : n0);
+  if (place->b_g)
+    hd_op_add_operand(st->module, op, place->b_g);
+  hd_op_set_int(st->module, op, HD_ATTR_OFFSET, (int64_t)first / box * bytes);
+  hd_op_set_int(st->module, op, HD_ATTR_BYTES, bytes);
+  set_multicast(st, op, hd_stage_b_sharers(st));
+}
+
+/* Columns [first, first + share) of a slot: by one box where they lie before N, else by small ones
+ * (hd_schedule_b_box). */
+static void copy_b_share(hd_stage *st, hd_builder *b, const hd_tile_place *place, int32_t first,
+                         int32_t share, hd_value *k0, hd_value *cursor) {
+  hd_builder at = *b;
+  if (st->map_b_whole) {
+    hd_builder whole;
+    hd_value *end = hd_arith_const(b, HD_OP_ADD, place->b_col0, first + share);
+    build_if(st, b, hd_build_cmp(b, "le", end, st->arg[HD_ARG_N]), &whole, &at);
+    hd_value *n0 = hd_arith_const(&whole, HD_OP_ADD, place->b_col0, first);
+    copy_b_box(st, &whole, place, st->map_b_whole, share, first, n0, k0, cursor);
+    hd_build_yield(&whole, NULL, 0);
+  }
+  int32_t box = st->plan->b_box;
+  for (int32_t i = first; i < first + share; i += box)
+    copy_b_box(st, &at, place, st->map_b, box, i, box_column(st, &at, place, i), k0, cursor);
+  if (st->map_b_whole)
+    hd_build_yield(&at, NULL, 0);
+}
+
 /* Boxes of B; each of the CTAs that share it brings its share of rows (or panels) to all of
  * them; of a pair its own half. */
 static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                        hd_value *cursor) {
   int32_t k_block = HD_K_BLOCK_BYTES / hd_map_bytes(st->p.b.elem); /* as the map counts */
   int32_t sharers = hd_stage_b_sharers(st), share = st->b_n / sharers;
-  int32_t box = st->plan->b_box;
-  int32_t bytes = (st->p.b.transposed ? st->s.tile_k : box) * HD_K_BLOCK_BYTES;
   hd_value *k0 = hd_arith_const(b, HD_OP_MUL, kg, k_block);
   for (int32_t rank = 0; rank < sharers; rank++) {
     hd_builder at = begin_part(st, b, place, sharers, rank);
-    for (int32_t first = rank * share; first < (rank + 1) * share; first += box) {
-      hd_value *n0 = box_column(st, &at, place, first);
-      /* Rows of a step of the tensor map's last dimension. */
-      n0 = hd_arith_const(&at, HD_OP_DIV, n0, st->variant->permutes ? 4 * hd_d_run(&st->p) : 1);
-      hd_op *op = hd_build_op(&at, HD_OP_COPY_TMA, (hd_type){0}, 5, st->map_b, st->sb, cursor,
-                              st->p.b.transposed ? n0 : k0, st->p.b.transposed ? k0 : n0);
-      if (place->b_g)
-        hd_op_add_operand(st->module, op, place->b_g);
-      hd_op_set_int(st->module, op, HD_ATTR_OFFSET, (int64_t)first / box * bytes);
-      hd_op_set_int(st->module, op, HD_ATTR_BYTES, bytes);
-      set_multicast(st, op, sharers);
-    }
+    copy_b_share(st, &at, place, rank * share, share, k0, cursor);
     end_part(&at, sharers);
   }
 }

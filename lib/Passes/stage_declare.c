@@ -99,17 +99,27 @@ static void set_plane(hd_stage *st, hd_op *op, hd_expr along, hd_expr across, in
   hd_op_set_ints(st->module, op, HD_ATTR_BOX, (int64_t[]){line, lines, 1}, rank);
 }
 
-static void set_box(hd_stage *st, hd_op *op) {
+static void set_b_box(hd_stage *st, hd_op *op, int64_t rows) {
   const hd_expr n = {HD_ARG_N, 1, 0, 1}, k = {HD_ARG_K, 1, 0, 1};
   int32_t bytes = hd_map_bytes(st->p.b.elem);
-  int64_t rows = st->plan->b_box, line = HD_K_BLOCK_BYTES / bytes;
+  int64_t line = HD_K_BLOCK_BYTES / bytes;
   bool is_batch = hd_has_stride(&st->p, &st->p.b);
   if (st->variant->permutes)
-    set_permuted(st, op, bytes, rows);
+    set_permuted(st, op, bytes, (int32_t)rows);
   else if (st->p.b.transposed)
     set_plane(st, op, n, k, line, st->s.tile_k, is_batch);
   else
     set_plane(st, op, k, n, line, rows, is_batch);
+}
+static void set_box(hd_stage *st, hd_op *op) { set_b_box(st, op, st->plan->b_box); }
+static void set_whole_box(hd_stage *st, hd_op *op) {
+  set_b_box(st, op, st->b_n / hd_stage_b_sharers(st));
+}
+
+/* Some tiles end before N, and their columns of B are more than a box of map_b. */
+static bool has_whole_box(const hd_stage *st) {
+  return !st->p.b.transposed && !hd_schedule_is_whole_n(&st->p, &st->s) &&
+         st->plan->b_box < st->b_n / hd_stage_b_sharers(st);
 }
 
 /* D of groups. A tensor map clips at its own sizes, and a group may end before D does: columns are
@@ -216,9 +226,15 @@ static void declare_args(hd_stage *st) {
     for (hd_arg_kind arg = runs[i][0]; arg <= runs[i][1]; arg++) {
       if (is_needed(st, arg))
         st->arg[arg] = declare_arg(st, arg);
-      if (arg == HD_ARG_B && hd_b_path_has_map(st->variant->path))
-        st->map_b = declare_tmap(st, is_copied(st) ? HD_ARG_WORKSPACE : HD_ARG_B, st->p.b.elem,
-                                 st->plan->swizzle, set_box);
+      if (arg == HD_ARG_B && hd_b_path_has_map(st->variant->path)) {
+        hd_arg_kind from = is_copied(st) ? HD_ARG_WORKSPACE : HD_ARG_B;
+        st->map_b = declare_tmap(st, from, st->p.b.elem, st->plan->swizzle, set_box);
+        if (has_whole_box(st)) {
+          st->map_b_whole =
+              declare_tmap(st, from, st->p.b.elem, st->plan->swizzle, set_whole_box);
+          st->map_b_whole->name = "map_b_whole";
+        }
+      }
       if (arg == HD_ARG_D && st->variant->staged)
         st->map_d = declare_tmap(st, HD_ARG_D, st->p.d.elem, st->slot.swizzle, set_slot);
       if (arg == HD_ARG_BLOCK_SCALE_A && hd_scales_promoted(&st->p))

@@ -26,8 +26,9 @@ static inline int32_t hd_schedule_b_columns(const hd_schedule *s) {
 bool hd_schedule_is_whole_n(const hd_problem *problem, const hd_schedule *schedule);
 /* Columns of B that a CTA copies; *unit: a box of them is a multiple of it. */
 int32_t hd_schedule_b_share(const hd_problem *problem, const hd_schedule *schedule, int32_t *unit);
-/* Columns of B in a box of its tensor map. Where a tile may reach over N no box begins there, and
- * they are small: for a row that is not there TMA takes three times as long as for one that is. */
+/* Columns of B in a box of its tensor map. If N may end within a tile, the boxes are small, and
+ * none begins past N: TMA takes three times as long for a row past the end as for another. Tiles
+ * that lie before N are then loaded by a second map, whose box has all that a CTA copies. */
 int32_t hd_schedule_b_box(const hd_problem *problem, const hd_schedule *schedule);
 
 /* What the columns of a tile of tcgen05 are a multiple of: those of a pair fall into halves, of an
