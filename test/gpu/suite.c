@@ -200,6 +200,8 @@ static int suite(int argc, char **argv) {
       {"inject", CLI_FLAG, &a.inject, NULL,
        "three injected faults a case (five with block scales): each must be seen"},
       {"bare", CLI_FLAG, &a.suite.bare, NULL, "without guards (for compute-sanitizer)"},
+      {"alternate", CLI_FLAG, &a.suite.alternate, NULL,
+       "exact operands for one case, random ones for the next"},
       {"threads", CLI_INT, &a.threads, "N", "number of threads that compile and verify"},
       {"seed", CLI_INT, &a.suite.seed, "S", "seed of the operands (1)"},
       {"epilogue", CLI_TEXT, &a.epilogue, "FILE", "examples/user_epilogue.ll, for act=user"},

@@ -11,6 +11,7 @@ typedef struct suite_options {
   int64_t seed;
   int n_threads;
   bool bare, verbose;
+  bool alternate; /* of two cases the first runs with exact operands, the second with random ones */
   heddle_compile_options compile;
 } suite_options;
 
@@ -22,9 +23,9 @@ typedef struct suite_outcome {
   double exact_seconds, random_seconds, random_error, random_bound;
 } suite_outcome;
 
-/* One case: compiled once, run exact and random. Thread-safe. */
-void suite_run_case(const suite_options *options, const suite_case *c, trial_device *device,
-                    suite_outcome *outcome);
+/* Case i: compiled once, run with exact and with random operands. Thread-safe. */
+void suite_run_case(const suite_options *options, const suite_case *c, size_t i,
+                    trial_device *device, suite_outcome *outcome);
 
 /* All of them on n_threads threads; outcomes in order. Ends the process with a sentence when a
  * launch hangs. */
