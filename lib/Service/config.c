@@ -5,12 +5,13 @@
 #include "Service/service.h"
 #include "Support/diag.h"
 
+/* "127.example.org:80" is not: what begins with 127. has to be an address. */
 static bool is_local(const char *listen) {
-  static const char *const local[] = {"unix:", "127.", "localhost:", "[::1]:"};
+  static const char *const local[] = {"unix:", "localhost:", "[::1]:"};
   for (size_t i = 0; i < HD_COUNT(local); i++)
     if (strncmp(listen, local[i], strlen(local[i])) == 0)
       return true;
-  return false;
+  return strncmp(listen, "127.", 4) == 0 && listen[strspn(listen, "0123456789.")] == ':';
 }
 
 heddle_status hd_config_check(heddle_context *ctx, const hd_config *c, bool has_tokens) {

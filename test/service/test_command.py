@@ -57,6 +57,8 @@ class Command(unittest.TestCase):
     def test_another_address_needs_tokens(self):
         args = ["check", "--store", self.store, "--listen", "127.0.0.1:0,0.0.0.0:7433"]
         self.refused("config.listen", *args, says="0.0.0.0:7433 without a token")
+        self.refused("config.listen", "check", "--store", self.store, "--listen", "127.example.org:7433",
+                     says="127.example.org:7433 without a token")
         done = heddled("token", "add", "one", "--store", self.store)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(heddled(*args).returncode, 0)
