@@ -4,7 +4,7 @@ static bool is_const(const hd_value *v) { return v->op && v->op->kind == HD_OP_C
 
 static int64_t const_value(const hd_value *v) { return hd_op_int(v->op, HD_ATTR_VALUE, 0); }
 
-/* A constant that is already there, in the region or one around it, before the builder's place. */
+/* Finds an existing constant before the insertion point, in the region or an enclosing one. */
 static hd_value *find_const(const hd_builder *b, hd_type type, int64_t value) {
   const hd_op *at = b->before ? b->before->prev : b->region->last;
   for (const hd_region *region = b->region; region;) {
@@ -30,7 +30,7 @@ hd_value *hd_i64(hd_builder *b, int64_t value) {
   return old ? old : hd_build_i64(b, value);
 }
 
-/* False when it does not fold: a zero divisor, or what leaves the type. */
+/* Folds an operation; false for an overflow, or a division by 0 or of negative numbers. */
 static bool fold(hd_op_kind kind, int64_t x, int64_t y, int64_t *out) {
   switch (kind) {
   case HD_OP_ADD:
@@ -81,7 +81,7 @@ hd_value *hd_widen(hd_builder *b, hd_value *x) {
   return is_const(x) ? hd_i64(b, const_value(x)) : hd_build_value(b, HD_OP_EXTEND, HD_I64, 1, x);
 }
 
-/* hi = (x + range) / n where lo = x / n: a share is the n-th part of the range, rounded up. */
+/* Recognizes lo = x / n, hi = (x + range) / n: at most ceil(range / n) iterations. */
 int64_t hd_most_turns(const hd_op *loop) {
   const hd_value *lo = hd_for_lo(loop), *hi = hd_for_hi(loop);
   if (is_const(lo) && is_const(hi))

@@ -10,8 +10,8 @@
 
 #include "Passes/plan.h"
 
-/* store.tile: register r of a lane holds row lane/4 + 8*(r&2)/2, column (r/4)*8 + (lane%4)*2 +
- * (r&1) of a 16-row strip; a warpgroup's strips follow each other. */
+/* The layout of store.tile: register r of a lane holds row lane/4 + 8*(r&2)/2, column (r/4)*8 +
+ * (lane%4)*2 + (r&1) of a 16-row strip; the strips of a warpgroup are consecutive. */
 static bool store_order(const hd_fragment *d, uint32_t per_register) {
   for (uint32_t lane = 0; lane < d->n_lanes; lane++)
     for (uint32_t i = 0; i < d->n_regs * per_register; i++) {
@@ -30,7 +30,7 @@ heddle_status hd_pass_assign_fragments(hd_pass_context *pass, hd_module *module)
     hd_plan *plan;
     hd_fragment d;
     HD_TRY(hd_plan_of(pass->ctx, module, kernel, &plan));
-    /* Out of tensor memory they come by tcgen05.ld. */
+    /* Accumulators in tensor memory are loaded by tcgen05.ld. */
     bool tensor = plan->row->family == HD_FAMILY_TCGEN05_SP;
     const hd_spec_row *loaded = tensor ? hd_spec_find("tcgen05_ld_16x256b_x16") : plan->row;
     HD_TRY(hd_spec_fragment(loaded, HD_OPERAND_D, 0, &d));

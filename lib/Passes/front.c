@@ -12,7 +12,7 @@ static heddle_status refuse_but_one(heddle_context *ctx, const hd_module *module
                   "got %s to compile; legal: one kernel", kernel ? "more" : "none");
 }
 
-/* The pass that a tile level stands behind, by what its matmul has. */
+/* The last pass that has run on a kernel at tile level, found by the attributes of its matmul. */
 static const char *find_last_pass(hd_op *kernel) {
   static const struct {
     hd_attr_key has;

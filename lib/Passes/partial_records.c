@@ -1,8 +1,8 @@
 #include "Passes/partial_records.h"
 
 enum {
-  PARTIAL_BYTES = 4,  /* of an element */
-  COUNTER_BYTES = 128 /* a line of its own */
+  PARTIAL_BYTES = 4,  /* per element */
+  COUNTER_BYTES = 128 /* its own cache line */
 };
 
 int64_t hd_record_partial_bytes(const hd_schedule *s) {

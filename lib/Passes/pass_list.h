@@ -16,8 +16,8 @@ heddle_status hd_pass_insert_barriers(hd_pass_context *pass, hd_module *module);
 heddle_status hd_pass_insert_fences(hd_pass_context *pass, hd_module *module);
 heddle_status hd_pass_check(hd_pass_context *pass, hd_module *module);
 
-/* How far passes have come that leave no attribute (hd_pass.unfit). Split: copies have a role of
- * their own where they can. Pipelined: loops fill and read the slots of a ring buffer. Fenced:
+/* Detect passes that leave no attribute (hd_pass.unfit). Split: the copies have their own role if
+ * possible. Pipelined: loops fill and read the slots of a ring buffer. Fenced: there are fences
  * where barriers are initialised, else where D is staged. */
 int32_t hd_n_roles(const hd_op *kernel);
 bool hd_is_split(hd_op *kernel);

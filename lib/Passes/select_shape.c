@@ -11,7 +11,7 @@
 #include "Passes/plan.h"
 #include "Schedule/resolve.h"
 
-/* The kernel's own words, and those of the run over them. */
+/* Chooses the schedule from the kernel's own words, which those in `over` override. */
 static heddle_status choose(const hd_pass_context *pass, const hd_schedule_words *over,
                             hd_plan *plan) {
   const hd_problem *p = &plan->p;

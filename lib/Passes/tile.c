@@ -2,7 +2,7 @@
  *
  * Requires   select_shape.
  * Ensures    tile level. Each kernel has one `work` op that contains matmul, epilogue and store.
- *            Their attributes are now the only place of the schedule.
+ *            From here on the schedule is stored only in their attributes.
  * Why here   fragments and operand paths belong to a tile.
  * Does not   allocate memory.
  */
@@ -12,7 +12,7 @@
 
 static void build_work(hd_module *m, hd_plan *plan) {
   const hd_problem *p = &plan->p;
-  hd_builder b = hd_builder_before(m, p->store); /* behind all that the epilogue reads */
+  hd_builder b = hd_builder_before(m, p->store); /* after all operands of the epilogue */
   b.loc = p->matmul->loc;
   hd_value *sizes[] = {p->m.op->results[0], p->n.op->results[0], p->k.op->results[0],
                        hd_is_batch(p) ? p->g.op->results[0] : NULL};
