@@ -187,7 +187,7 @@ static heddle_status check_path(heddle_context *ctx, const hd_plan *plan) {
   return HEDDLE_OK;
 }
 
-/* How B arrives, where select_operand_path has decided it. */
+/* Reads the operand paths, if select_operand_path has run. */
 static heddle_status read_paths(heddle_context *ctx, hd_plan *plan) {
   const hd_op *matmul = plan->p.matmul;
   if (!hd_op_has(matmul, HD_ATTR_SWIZZLE))
@@ -226,7 +226,7 @@ static heddle_status read_tile_level(heddle_context *ctx, hd_plan *plan) {
   return read_paths(ctx, plan);
 }
 
-/* What select_shape leaves: the schedule's words, and the row. */
+/* Reads the results of select_shape: the schedule's words and the row. */
 static heddle_status read_problem_level(heddle_context *ctx, hd_plan *plan) {
   const char *words = hd_op_str(plan->p.kernel, HD_ATTR_SCHEDULE);
   if (!words || !hd_op_has(plan->p.matmul, HD_ATTR_ROW))
@@ -290,16 +290,16 @@ const hd_spec_row *hd_plan_row(const hd_problem *p, const hd_schedule *s) {
              : hd_problem_row(p, s->family, n, s->a_path == HD_A_REG);
 }
 
-/* Of tensor memory, a power of two. Where B is gathered there are more warps, with fewer registers
- * each, the fewer beside elements of C; and beside 64 columns of a sum a wide load finds no
- * registers in a row. */
+/* Blocks per load from tensor memory, a power of two. A gathered B needs more warps, which have
+ * fewer registers each, and fewer still with elements of C. With 64 columns of a sum in registers,
+ * no consecutive registers are left for a wide load. */
 static int32_t tensor_blocks(const hd_plan *plan) {
-  enum { MOST = 16 /* 64 registers */ };
+  enum { MAX_BLOCKS = 16 /* 64 registers */ };
   bool has_map = hd_b_path_has_map(plan->s.b_path);
-  int32_t blocks = plan->p.block && hd_schedule_shares_tiles(&plan->s) ? MOST / 8
-                   : has_map                                           ? MOST
-                   : plan->p.c.op                                      ? MOST / 4
-                                                                       : MOST / 2;
+  int32_t blocks = plan->p.block && hd_schedule_shares_tiles(&plan->s) ? MAX_BLOCKS / 8
+                   : has_map                                           ? MAX_BLOCKS
+                   : plan->p.c.op                                      ? MAX_BLOCKS / 4
+                                                                       : MAX_BLOCKS / 2;
   while (blocks > plan->s.tile_n / 8)
     blocks /= 2;
   return blocks;

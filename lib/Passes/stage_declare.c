@@ -4,9 +4,9 @@
 #include "Schedule/resources.h"
 #include "Passes/stage.h"
 
-/* A pitch of rows whose length a launch says stays a parameter, and the launcher's to compare with
- * it: the check runs launches of all lengths. Of C's pitch and of strides of a batch the store asks
- * for the parameters. */
+/* The value of an argument that is fixed at compile time; 0: a parameter. The pitch of rows whose
+ * length is a launch argument stays a parameter, since the check runs launches of all lengths; the
+ * launcher validates it. C's pitch and batch strides are always parameters of the store. */
 static int64_t fixed_value(const hd_problem *p, hd_arg_kind arg) {
   const hd_size *size = hd_problem_size(p, arg);
   if (size)
@@ -23,10 +23,10 @@ static int64_t fixed_value(const hd_problem *p, hd_arg_kind arg) {
   }
 }
 
-/* The workspace has B's rows, those that are taken by index in their order. */
+/* The workspace holds a copy of B's rows (gathered rows are in order there). */
 static bool is_copied(const hd_stage *st) { return st->variant->path == HD_B_COPIED; }
 
-/* Where B comes, or D goes, by a tensor map, that says its address and pitch. */
+/* B or D with a tensor map needs no address and pitch arguments: the map contains them. */
 static bool is_needed(const hd_stage *st, hd_arg_kind arg) {
   switch (arg) {
   case HD_ARG_B:
@@ -53,12 +53,12 @@ static bool is_needed(const hd_stage *st, hd_arg_kind arg) {
   }
 }
 
-/* `rows` of B in run order: a dimension for each digit of a place. */
+/* A map of `rows` of B in run order. Bits of the row index with doubling strides: one dimension. */
 static void set_permuted(hd_stage *st, hd_op *op, int32_t bytes, int64_t rows) {
-  enum { MOST = 5 };
+  enum { MAX_RANK = 5 };
   hd_layout order = hd_layout_run_order((uint32_t)hd_d_run(&st->p), (uint32_t)rows);
-  hd_expr dims[MOST] = {{HD_ARG_K, 1, 0, 1}}, strides[MOST] = {{0}};
-  int64_t box[MOST] = {HD_K_BLOCK_BYTES / bytes}, step[MOST] = {0};
+  hd_expr dims[MAX_RANK] = {{HD_ARG_K, 1, 0, 1}}, strides[MAX_RANK] = {{0}};
+  int64_t box[MAX_RANK] = {HD_K_BLOCK_BYTES / bytes}, step[MAX_RANK] = {0};
   int32_t rank = 1, group = 1 << order.in[0].bits;
   for (unsigned bit = 0; bit < order.in[0].bits; bit++) {
     bool grows = rank > 1 && order.column[bit] == step[rank - 1] * box[rank - 1];
@@ -78,8 +78,8 @@ static void set_permuted(hd_stage *st, hd_op *op, int32_t bytes, int64_t rows) {
   hd_op_set_ints(st->module, op, HD_ATTR_BOX, box, rank);
 }
 
-/* The map of a stored matrix of `line` x `lines` a box: its sizes, the contiguous one first; of a
- * batch its g last. Pairs of 4-bit elements are bytes. */
+/* The map of a stored matrix with boxes of `line` x `lines`. The contiguous dimension is first, the
+ * index in a batch last. A pair of 4-bit elements counts as a byte. */
 static void set_plane(hd_stage *st, hd_op *op, hd_expr along, hd_expr across, int64_t line,
                       int64_t lines, bool is_batch) {
   heddle_elem elem = hd_op_elem(op, HD_ATTR_TYPE);
@@ -122,10 +122,11 @@ static bool has_whole_box(const hd_stage *st) {
          st->plan->b_box < st->b_n / hd_stage_b_sharers(st);
 }
 
-/* D of groups. A tensor map clips at its own sizes, and a group may end before D does: columns are
- * counted so that a group's last one is the map's. Dimension 1 is 2^30 - (end - column), dimension
- * 2 the end, both a pitch apart; dimension 3 is 2^30 at a stride of 2^34 elements less a pitch,
- * which in 64 bits is 2^30 pitches less: together the column's own address. */
+/* The map of D with groups. A tensor map clips only at its own sizes, but a group may end before D,
+ * so the coordinates are shifted to make the end of the group the end of the map. Dimension 1 is
+ * 2^30 - (end - column), dimension 2 is the end, both with a stride of one pitch. Dimension 3 is
+ * 2^30 with a stride of 2^34 elements - pitch, which modulo 2^64 subtracts 2^30 pitches. The sum is
+ * the address of the column. */
 static void set_ragged(hd_stage *st, hd_op *op) {
   enum { SPAN_BITS = 34, RANK = 4 };
   int64_t bytes = hd_map_bytes(hd_op_elem(op, HD_ATTR_TYPE));
@@ -153,7 +154,7 @@ static void set_slot(hd_stage *st, hd_op *op) {
     set_plane(st, op, n, m, st->slot.cols, st->slot.rows, hd_is_batch(&st->p));
 }
 
-/* Block scales of f32: a line for each k-block, boxes of a part of one. */
+/* The map of f32 block scales: one line per k-block; a box is a part of a line. */
 static void set_scale_map(hd_stage *st, hd_op *op, int which) {
   enum { BYTES = 4 };
   int32_t rows = which ? 1 : st->p.block_rows;
@@ -176,8 +177,8 @@ static hd_value *declare_tmap(hd_stage *st, hd_arg_kind arg, heddle_elem elem, i
   return op->results[0];
 }
 
-/* Slots for each tile of a cluster, idle ones counted; with stream_k for each of its parts. Where
- * columns are combined behind, the tiles of D themselves. */
+/* Bytes of the workspace per unit of a cluster: slots for its tiles, unused ones included, and for
+ * their parts; with `combine`, the tiles of D. */
 static void set_workspace(hd_stage *st, hd_op *op) {
   int64_t tile[] = {(int64_t)st->s.tile_m * st->cluster, st->s.tile_n};
   hd_op_set_ints(st->module, op, HD_ATTR_TILE, tile, 2);
@@ -210,7 +211,7 @@ static hd_value *declare_arg(hd_stage *st, hd_arg_kind arg) {
   return op->results[0];
 }
 
-/* In the order of the kernel's parameters, which is not that of the typed function. */
+/* Declares arguments in the order of the kernel's parameters, not of the typed function's. */
 static void declare_args(hd_stage *st) {
   static const hd_arg_kind runs[][2] = {{HD_ARG_A, HD_ARG_B},
                                         {HD_ARG_D, HD_ARG_D},
@@ -259,7 +260,7 @@ static hd_op *declare_buffer(hd_stage *st, const char *name, int64_t bytes, int6
   return op;
 }
 
-/* Slots of D: each warp's own, one behind the other. */
+/* Slots of D: the slots of a warp are consecutive. */
 static void declare_slots(hd_stage *st) {
   const hd_store_slot *slot = &st->slot;
   enum { ATOM = 1024 };
@@ -272,12 +273,12 @@ static void declare_slots(hd_stage *st) {
   st->sd = d->results[0];
 }
 
-/* Of each operand a row's scales of the k-block, row after row; or in tiles, which tensor memory
- * holds once for each 32 lanes. */
+/* Buffers of block scales: per row the scales of the k-block, or tiles, which tensor memory holds
+ * once for each 32 lanes. */
 static void declare_scales(hd_stage *st) {
   static const char *const names[] = {"scale_a", "scale_b"}, *const in_tensor[] = {"tscale_a",
                                                                                    "tscale_b"};
-  enum { LINE = 128 /* at which a box of a tensor map lands */ };
+  enum { LINE = 128 /* alignment of a box of a tensor map */ };
   const hd_dense *scales[] = {&st->p.block_a, &st->p.block_b};
   bool tensor = hd_schedule_is_tensor(&st->s);
   int64_t align = hd_scales_promoted(&st->p) ? LINE : HD_SCALE_ALIGN;
@@ -294,7 +295,7 @@ static void declare_scales(hd_stage *st) {
   }
 }
 
-/* A slot for what each other split sends. */
+/* One slot for the partial sums of each other split. */
 static void declare_partials(hd_stage *st) {
   if (st->along_k == 1)
     return;
@@ -305,7 +306,7 @@ static void declare_partials(hd_stage *st) {
   st->partials = sums->results[0];
 }
 
-/* In tensor memory: accumulators, and the metadata of each stage. */
+/* Buffers in tensor memory: accumulators, and the metadata of each stage. */
 static void declare_tensor(hd_stage *st) {
   int32_t columns = 2 * hd_block_meta_words(st->p.a_elem);
   hd_op *sums = declare_buffer(st, "sums", (int64_t)st->s.tile_n * HD_TENSOR_COLUMN_BYTES,
@@ -338,7 +339,7 @@ static void declare_groups(hd_stage *st) {
 static void declare_buffers(hd_stage *st) {
   int64_t block = hd_block_bytes(st->p.a_elem);
   int64_t rows = st->p.b.transposed ? st->s.tile_k : st->b_n;
-  /* D and B first: their atoms need the larger alignment. B and A together: the ring. */
+  /* D and B first, since their atoms need the larger alignment. B and A form the ring. */
   declare_slots(st);
   hd_op *b = declare_buffer(st, "b", (int64_t)st->b_n * HD_K_BLOCK_BYTES, 1024, "rows",
                             st->p.b.elem, st->s.stages);
@@ -369,7 +370,7 @@ static hd_value *ceil_div(hd_builder *b, hd_value *x, int64_t unit) {
   return hd_arith_const(b, HD_OP_DIV, up, unit);
 }
 
-/* Where block scales come in tiles: how many along k, of whole k-blocks, and the last 128 rows. */
+/* Block scales in tiles: the tiles along k (of whole k-blocks); the index of the last 128 rows. */
 static void find_scale_tiles(hd_stage *st) {
   static const hd_arg_kind size[] = {HD_ARG_M, HD_ARG_N};
   hd_builder *b = &st->b;
@@ -383,8 +384,8 @@ static void find_scale_tiles(hd_stage *st) {
   }
 }
 
-/* Units are tiles, or tiles of a cluster. Of groups their number stands in a table, which is made
- * before the roles start. */
+/* A unit is the tile of a CTA, or the tiles of a cluster. With groups, their number is in a table
+ * that is computed before the roles start. */
 static void find_units(hd_stage *st) {
   hd_builder *b = &st->b;
   int32_t unit_n = st->s.tile_n * hd_stage_along_n(st);
@@ -401,7 +402,7 @@ static void find_units(hd_stage *st) {
     st->n_units = hd_arith(b, HD_OP_MUL, st->n_units, st->arg[HD_ARG_G]);
 }
 
-/* What the check compares the kernel with. */
+/* Declares the product, which the check compares with the kernel. */
 static void declare_product(hd_stage *st) {
   static const struct {
     hd_attr_key key;
@@ -449,7 +450,7 @@ void hd_stage_declare(hd_stage *st) {
   find_units(st);
   if (st->s.split_k == 1)
     return;
-  /* No split is ever empty: a short K has fewer of them. */
+  /* A short K has fewer splits, so that no split is empty. */
   st->n_splits = hd_arith(b, HD_OP_MIN, hd_i32(b, st->s.split_k), st->n_k_blocks);
   if (st->along_k == 1)
     st->n_units = hd_arith(b, HD_OP_MUL, st->n_units, st->n_splits);

@@ -1,14 +1,14 @@
-/* A statistic of each 128 rows of D and column: the results are made once, and kept in registers;
- * each warp puts its rows' part into a slot of shared memory; then all warps together make the
- * statistics, or scales, of the tile, and of a scale the factor that the store multiplies by.
+/* Computes a statistic for each column of each 128 rows of D. The results are computed once and
+ * kept in registers. Each warp writes the part of its rows to a slot of shared memory. Then all
+ * warps compute the statistics or scales of the tile, and for a scale the factor of the store.
  *
  *   slab of the tile   0 1 2 3     256 x 128, two warpgroups of two slabs each
  *   block of 128 rows  0 0 1 1
- *   slots              0 1 2 3 of block 0: a warp each, with its strip of both slabs; 4 5 6 7 of 1;
- *                      8 and 9: their factors
+ *   slots              0 1 2 3: block 0, one per warp, for its strips of both slabs; 4 5 6 7: block
+ *                      1; 8 and 9: their factors
  *
- * The warps of a block meet by themselves: here a warpgroup, so that one multiplies while the other
- * stores. */
+ * Only the warps of a block synchronise. Here these are a warpgroup, so that one warpgroup can
+ * multiply while the other stores. */
 #include "Passes/arith.h"
 #include "Passes/stage.h"
 
@@ -23,9 +23,9 @@ static hd_value *finish(hd_stage *st, hd_builder *b, const hd_tile_place *place,
   return op->results[0];
 }
 
-/* The slot of a warp's strips from `strip` on: those of a block follow each other. */
+/* The slot of a warp's strips from `strip` on. The slots of a block are consecutive. */
 static hd_value *slot_of(hd_stage *st, hd_builder *b, hd_value *strip) {
-  enum { WARPS = 4 /* of a slab */ };
+  enum { WARPS = 4 /* per slab */ };
   hd_value *slab = hd_arith_const(b, HD_OP_DIV, strip, WARPS);
   hd_value *quarter = hd_arith_const(b, HD_OP_REM, strip, WARPS);
   hd_value *part = hd_arith_const(b, HD_OP_DIV, slab, st->slots.strips);

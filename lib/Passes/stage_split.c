@@ -4,7 +4,7 @@
 #include "Passes/arith.h"
 #include "Passes/stage.h"
 
-enum { MOST_FRAGMENTS = 8 };
+enum { MAX_FRAGMENTS = 8 };
 
 int64_t hd_stage_own_bytes(const hd_stage *st) {
   return hd_record_partial_bytes(&st->s) * st->s.warps_m * st->s.warps_n / st->owners;
@@ -14,7 +14,7 @@ int64_t hd_stage_slot_bytes(const hd_stage *st) {
   return st->records.bytes * st->records.n;
 }
 
-/* The byte of the tile's first partial of this warp, which ends where the counter begins. */
+/* Byte offset of this warp's first partial of the tile. It ends where the counter begins. */
 static hd_value *find_partial(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                              hd_value *warp) {
   hd_value *slot = hd_widen(b, place->slot), *within = hd_widen(b, warp);
@@ -24,14 +24,14 @@ static hd_value *find_partial(hd_stage *st, hd_builder *b, const hd_tile_place *
   return hd_arith(b, HD_OP_ADD, slot, within);
 }
 
-/* From one part to the next: the CTAs of a cluster lie between those of stream_k. */
+/* Bytes between two parts of a tile. With stream_k the slots of a cluster's CTAs are interleaved. */
 static int64_t part_bytes(const hd_stage *st) {
   return hd_stage_slot_bytes(st) * (st->s.stream_k ? st->cluster : 1);
 }
 
 /* --- in a cluster ----------------------------------------------------------------------------- */
 
-/* The byte of a slot at which this warp's i-th strip begins. */
+/* Byte offset of this warp's i-th strip in a slot. */
 static hd_value *find_fragment(hd_stage *st, hd_builder *b, const hd_stage_strips *strips,
                                int32_t i) {
   int64_t bytes = hd_record_partial_bytes(&st->s) / st->owners;
@@ -60,7 +60,7 @@ static void send(hd_stage *st, hd_builder *b, hd_value *split, int32_t owner,
   }
 }
 
-/* The i-th split but the owner's own, i from 1 on. */
+/* The i-th split other than the owner's own; i starts at 1. */
 static hd_value *find_sender(hd_builder *b, hd_value *i, int32_t owner) {
   if (owner == 0)
     return i;
@@ -68,10 +68,10 @@ static hd_value *find_sender(hd_builder *b, hd_value *i, int32_t owner) {
   return hd_build_value(b, HD_OP_SELECT, HD_I32, 3, below, hd_arith_const(b, HD_OP_SUB, i, 1), i);
 }
 
-/* sum: the owner's columns of acc, and the partials of the other splits, slot after slot. */
+/* sum: the owner's columns of acc plus the partials of the other splits, in the order of slots. */
 static void receive(hd_stage *st, hd_builder *b, int32_t owner, const hd_stage_strips *strips,
                     hd_value *const *acc, hd_value **sum) {
-  hd_value *carried[MOST_FRAGMENTS + 1];
+  hd_value *carried[MAX_FRAGMENTS + 1];
   carried[0] = hd_first_slot(b, st->along_k - 1);
   for (int32_t i = 0; i < strips->n; i++)
     carried[i + 1] = find_columns(st, b, acc[i], owner);
@@ -94,9 +94,9 @@ typedef struct exchange {
   hd_stage_store_fn *store;
 } exchange;
 
-/* What the CTA of rank `owner` does: columns are registers, so that each has code of its own. */
+/* The code of the CTA of rank `owner`. Each owner has its own code, since columns are registers. */
 static void own_columns(hd_stage *st, hd_builder *b, const exchange *x, int32_t owner) {
-  hd_value *sum[MOST_FRAGMENTS];
+  hd_value *sum[MAX_FRAGMENTS];
   hd_tile_place own = *x->place;
   for (int32_t other = 0; other < st->owners; other++)
     if (other != owner)
@@ -106,8 +106,8 @@ static void own_columns(hd_stage *st, hd_builder *b, const exchange *x, int32_t 
   x->store(st, b, &own, x->strips, sum);
 }
 
-/* if rank == 0 { … } else if rank == 1 { … } …: the last one needs no question. Behind the owners
- * come those that only send. */
+/* if rank == 0 { … } else if rank == 1 { … } …: the last rank needs no test. CTAs after the owners
+ * only send. */
 static void exchange_from(hd_stage *st, hd_builder *b, const exchange *x, int32_t owner) {
   if (owner == st->owners)
     return send(st, b, x->place->part, 0, x->strips, x->acc);

@@ -1,24 +1,24 @@
 /* Which tiles a CTA computes, and over which part of k.
  *
- * Whole tiles (and splits of them) are units that CTAs, or clusters, take in turn. With stream_k
- * the k-blocks of some tiles lie in one line, of which each worker takes an equal piece:
+ * Whole tiles and their splits are units of work; CTAs (or clusters) take every n_workers-th unit.
+ * With stream_k the k-blocks of some tiles form one line, which is divided evenly among workers:
  *
  *   tile      0         1         2
- *   line   |---------|---------|---------|      part of a tile: where a worker's piece meets it;
- *   worker |  0   |  1   |  2   |  3   |4|      tile 1 has parts of workers 1, 2 and 3, in that
- * order
+ *   line   |---------|---------|---------|      a part is the overlap of a piece and a tile:
+ *   worker |  0   |  1   |  2   |  3   |4|      tile 1 has parts of workers 1, 2 and 3, in this
+ *                                               order
  *
- * The tiles of the line are the first ones, so many that whole waves of workers are left: between
- * one and two a worker where there are that many, so that no tile has more than two parts (Osama et
- * al., Stream-K, 2023: "two-tile"). A worker does its piece first; then all end with a whole
- * tile. */
+ * The line has the first tiles, so many that the rest is whole waves of workers. If possible these
+ * are one to two tiles per worker, so that no tile has more than two parts (Osama et al., Stream-K,
+ * 2023: "two-tile"). A worker computes its piece first, then whole tiles, so that all workers end
+ * with a whole tile. */
 #include "Passes/arith.h"
 #include "Passes/stage.h"
 
 /* --- equal splits of every tile --------------------------------------------------------------- */
 
-/* The splits of a tile are neighbours, so that its partials meet in L2 soon. Gives the unit of
- * D. */
+/* The splits of a tile are consecutive units, so that its partials are still in L2. Returns the
+ * unit of D. */
 static hd_value *find_split(hd_stage *st, hd_builder *b, hd_value *unit, hd_tile_place *place) {
   bool in_cluster = st->along_k > 1;
   place->part = in_cluster ? place->rank : hd_arith(b, HD_OP_REM, unit, st->n_splits);
@@ -39,7 +39,7 @@ static hd_value *find_split(hd_stage *st, hd_builder *b, hd_value *unit, hd_tile
 
 /* --- stream-K --------------------------------------------------------------------------------- */
 
-/* How many tiles lie in the line: none where whole waves are all there is. */
+/* The number of tiles in the line: 0 if all tiles form whole waves. */
 static void find_waves(hd_stage *st, hd_builder *b, hd_work *w) {
   hd_value *waves = hd_arith(b, HD_OP_DIV, st->n_units, w->n_workers);
   hd_value *rest = hd_arith(b, HD_OP_REM, st->n_units, w->n_workers);
@@ -51,8 +51,8 @@ static void find_waves(hd_stage *st, hd_builder *b, hd_work *w) {
   w->n_streamed = hd_arith(b, HD_OP_SUB, st->n_units, whole);
 }
 
-/* The loop counts parts up to -1, whole tiles from 0. Where a piece is empty it begins, and ends,
- * with the line, at the end of a tile: it has no part. */
+/* The loop index is negative for parts and starts at 0 for whole tiles. An empty piece begins and
+ * ends at the end of the line, which is the end of a tile, and so has no part. */
 static void find_piece(hd_stage *st, hd_builder *b, hd_work *w) {
   hd_value *line = hd_arith(b, HD_OP_MUL, w->n_streamed, st->n_k_blocks);
   hd_value *up = hd_arith(b, HD_OP_ADD, line, w->n_workers);
@@ -71,7 +71,8 @@ static void find_piece(hd_stage *st, hd_builder *b, hd_work *w) {
   w->step = st->one;
 }
 
-/* Parts of a tile are numbered by worker; worker + tile grows along the line, and names a slot. */
+/* Parts of a tile are numbered by worker. The slot of a part is worker + tile, which grows along
+ * the line. */
 static hd_value *find_part(hd_stage *st, hd_builder *b, const hd_work *w, hd_value *turn,
                            hd_tile_place *place) {
   hd_value *is_whole = hd_build_cmp(b, "ge", turn, st->zero);
@@ -105,8 +106,8 @@ static hd_value *find_part(hd_stage *st, hd_builder *b, const hd_work *w, hd_val
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-/* Where k has fewer k-blocks than a cluster CTAs, some have none: their first unit is past the
- * last. */
+/* If k has fewer k-blocks than the cluster has CTAs, the CTAs without a split start after the last
+ * unit. */
 static hd_value *find_first(hd_stage *st, hd_builder *b, const hd_work *w) {
   if (st->along_k == 1 || st->p.k.value)
     return w->worker;
@@ -138,15 +139,15 @@ void hd_stage_find_work(hd_stage *st, hd_builder *b, hd_work *w) {
 
 static bool is_zigzag(const hd_stage *st) { return st->s.k_order == HD_K_ZIGZAG; }
 
-/* A CTA's turns are counted from 0, since its first unit is less than the stride. */
+/* Every second tile runs backwards. unit / step counts from 0: the first unit is below the step. */
 static hd_value *find_direction(hd_stage *st, hd_builder *b, const hd_work *w, hd_value *unit) {
   hd_value *turn = st->s.stream_k ? hd_arith(b, HD_OP_SUB, unit, w->lo)
                                   : hd_arith(b, HD_OP_DIV, unit, w->step);
   return hd_build_cmp(b, "ne", hd_arith(b, HD_OP_REM, turn, hd_i32(b, 2)), st->zero);
 }
 
-/* Where the operands of product g of a batch begin. The tensor map of a B that a launch shares, at
- * a stride of 0, has one matrix. */
+/* The offsets of the operands of product g of a batch. A launch with stride 0 shares B: the tensor
+ * map has one matrix, and the index must be 0. */
 static void find_matrix(hd_stage *st, hd_builder *b, hd_value *g, hd_tile_place *place) {
   hd_value *a = st->arg[HD_ARG_STRIDE_A], *stride = st->arg[HD_ARG_STRIDE_B];
   place->g = g;
@@ -160,7 +161,7 @@ static void find_matrix(hd_stage *st, hd_builder *b, hd_value *g, hd_tile_place 
   }
 }
 
-/* Where a unit's tile lies: tile row and tile column, in which matrix of a batch. */
+/* The tile row and tile column of a unit, and the index of its product in a batch. */
 static hd_op *find_coord(hd_stage *st, hd_builder *b, hd_value *index, hd_value *tiles_n,
                          hd_value *matrices) {
   hd_value *operands[] = {index, st->units_m, tiles_n, matrices};
@@ -172,7 +173,7 @@ static hd_op *find_coord(hd_stage *st, hd_builder *b, hd_value *index, hd_value 
   return coord;
 }
 
-/* The group of a unit, whose columns are tiled from its first one on. */
+/* The group of a unit. The tiles of a group start at its first column. */
 static hd_op *find_group(hd_stage *st, hd_builder *b, hd_value *unit, hd_value **first,
                          hd_tile_place *place) {
   hd_value *operands[] = {st->groups, st->arg[HD_ARG_G], unit};
