@@ -22,11 +22,11 @@ static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_records recor
   st->variant = plan->variant;
   if (st->variant->staged)
     st->slot = hd_store_slot_of(&st->p, &st->s);
-  if (st->s.b_path == HD_B_COPIED) { /* what was taken by index lies in its order */
+  if (st->s.b_path == HD_B_COPIED) { /* gathered rows are in order in the copy */
     st->p.gather = NULL;
     st->p.t = (hd_size){0};
   }
-  if (st->p.combine) /* the products go to the workspace, at a pitch of its own */
+  if (st->p.combine) /* the products are stored to the workspace, which has its own pitch */
     st->p.d.ld = hd_combine_pitch(&st->p);
   st->steps = st->s.tile_k / st->row->k;
   st->prefetch = hd_op_has(kernel, HD_ATTR_WEIGHTS_READY) && !hd_schedule_is_mma(&st->s);
@@ -45,13 +45,13 @@ static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_records recor
   return HEDDLE_OK;
 }
 
-/* What a kernel is for; constants that folding left over are not. */
+/* Ops to keep: parameters and ops with effects, but not constants that folding left unused. */
 static bool is_needed(const hd_op *op) {
   bool parameter = op->kind == HD_OP_ARG || op->kind == HD_OP_TMAP || op->kind == HD_OP_BUFFER;
   return parameter || !(hd_op_effects(op->kind) & HD_EFFECT_PURE);
 }
 
-/* Builds the role level behind the ops of the tile level, then drops those. */
+/* Builds the role level after the ops of the tile level, then erases these. */
 static heddle_status stage_kernel(hd_pass_context *pass, hd_module *m, hd_records records,
                                   hd_op *kernel) {
   hd_stage st;
@@ -79,7 +79,7 @@ static heddle_status stage_kernel(hd_pass_context *pass, hd_module *m, hd_record
 
 heddle_status hd_pass_build_mainloop(hd_pass_context *pass, hd_module *module) {
   hd_plan *plan;
-  HD_FOR_OPS(kernel, module->body) /* of text: read, as all that share a workspace */
+  HD_FOR_OPS(kernel, module->body) /* reads all plans: the kernels may share a workspace */
     HD_TRY(hd_plan_of(pass->ctx, module, kernel, &plan));
   hd_records records = hd_records_of(module);
   HD_FOR_OPS(kernel, module->body) {

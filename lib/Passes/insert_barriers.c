@@ -31,7 +31,7 @@ static bool is_exchange(const hd_op *op) {
   return op->kind == HD_OP_PARTIAL_SEND || op->kind == HD_OP_PARTIAL_ADD;
 }
 
-/* The region in which a CTA exchanges sums: partial.add stands in a loop of it. */
+/* The region in which a CTA exchanges sums; partial.add is in a loop of this region. */
 static const hd_region *exchange_of(const hd_op *op) {
   return op->kind == HD_OP_PARTIAL_ADD ? hd_loop_of(op)->region : op->region;
 }
@@ -47,7 +47,7 @@ static bool receives(const hd_accesses *all, int32_t end) {
   return all->op[end - 1]->kind == HD_OP_PARTIAL_ADD;
 }
 
-/* A slot is expected as a whole, and waited for before it is first read. */
+/* Expects the bytes of a whole slot, and waits for them before the first read. */
 static void wait_sent(hd_ring *r, hd_value *sent, hd_op *first_add) {
   hd_builder head = hd_builder_before(r->module, first_add);
   hd_value *cursor = hd_cursor_of(first_add);
@@ -59,9 +59,9 @@ static void wait_sent(hd_ring *r, hd_value *sent, hd_op *first_add) {
   hd_op_set_str(r->module, wait, HD_ATTR_SCOPE, "cluster");
 }
 
-/* Sums that lie over the ring: who receives tells all that it reads the ring no more, and who sends
- * waits until all that receive have said so. That tells of reads, and of copies that have landed
- * (R3); of rows that threads wrote, where it releases them. */
+/* For partial sums that overlay the ring: a receiver signals all CTAs that it no longer reads it,
+ * and a sender waits for all receivers. The signal covers reads and landed copies (R3); to cover
+ * rows that threads wrote, it releases at cluster scope. */
 static void wait_drained(hd_ring *r, hd_value *drained, hd_op *first, bool tells, bool waits) {
   bool releases = hd_ring_writers(r) > 0;
   hd_builder b = hd_builder_before(r->module, first);
@@ -87,8 +87,8 @@ static hd_value *declare_ready(hd_ring *r, hd_builder *b, const char *name, int6
   return barrier;
 }
 
-/* Who waits for sums has seen all that reaches into it, and who sends them only what it has waited
- * for: CTAs may leave one by one. */
+/* A CTA waits for all data that it receives, and sends only after its waits, so the CTAs of the
+ * cluster may exit independently. */
 static void place_exchange(hd_ring *r, hd_builder *b) {
   hd_accesses all = {0};
   hd_accesses_find(r->consumer->regions[0], is_exchange, &all);
@@ -118,7 +118,8 @@ static void place_exchange(hd_ring *r, hd_builder *b) {
   hd_accesses_free(&all);
 }
 
-/* Barriers before the roles, all of the cluster behind them; who shares copies leaves together. */
+/* Initialises the barriers before the roles, followed by a sync of the CTA or cluster. CTAs that
+ * share copies also end together. */
 static void place_around_roles(hd_ring *r) {
   hd_builder b = hd_builder_before(r->module, r->producer);
   int64_t readers = hd_op_int(r->consumer, HD_ATTR_N_WARPS, 0) * r->sharers;
@@ -130,7 +131,7 @@ static void place_around_roles(hd_ring *r) {
     hd_build_op(&b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, r->empty);
   place_exchange(r, &b);
   hd_op *sync = hd_build_op(&b, in_cluster ? HD_OP_CLUSTER_SYNC : HD_OP_CTA_SYNC, (hd_type){0}, 0);
-  if (in_cluster) /* there is nothing but the barriers to know of */
+  if (in_cluster) /* only the initialised barriers need to be visible */
     hd_op_set_flag(r->module, sync, HD_ATTR_RELAXED);
   if (r->sharers > 1) {
     hd_builder end = hd_builder_after(r->module, r->consumer);
@@ -145,7 +146,7 @@ static void release(hd_ring *r, hd_builder *b, hd_value *cursor) {
     hd_op_set_int(r->module, arrive, HD_ATTR_RANK, (1 << r->sharers) - 1);
 }
 
-/* Where `x > y`. */
+/* if x > y: release. */
 static void release_where(hd_ring *r, hd_builder *b, hd_value *x, hd_value *y, hd_value *cursor) {
   hd_op *where = hd_build_if(b, hd_build_cmp(b, "gt", x, y), NULL, 0);
   hd_builder then = hd_builder_at_end(r->module, where->regions[0]);
@@ -155,9 +156,9 @@ static void release_where(hd_ring *r, hd_builder *b, hd_value *x, hd_value *y, h
   hd_build_yield(&otherwise, NULL, 0);
 }
 
-/* One slot a turn: waited for at its head and released at its end, when all its reads are done. */
+/* One slot per iteration: waits for it at the beginning, and releases it after all its reads. */
 static void place_single(hd_ring *r, hd_region *body, hd_value *cursor) {
-  bool is_last = body->parent->kind != HD_OP_FOR; /* an odd turn, behind the loop */
+  bool is_last = body->parent->kind != HD_OP_FOR; /* the odd iteration after the loop */
   hd_ring_wait_full(r, body->first, cursor);
   hd_builder end = hd_builder_before(r->module, body->last);
   bool releases = is_last ? r->repeats : r->empty != NULL;
@@ -167,9 +168,9 @@ static void place_single(hd_ring *r, hd_region *body, hd_value *cursor) {
     release(r, &end, cursor);
 }
 
-/* Two slots a turn, read by batches of which the newest still runs: each slot is released when the
- * reads of the next one have been issued; the second one in the next turn, the last one behind the
- * loop, where another tile may follow. The lanes meet once a turn, behind the loads of both. */
+/* Two slots per iteration, each read by a batch; the newest batch is in flight. A slot is released
+ * when the next slot's reads have been issued: the second one in the next iteration, the last one
+ * after the loop, if another tile may follow. Lanes synchronise once, after the loads of both. */
 static void insert_pair(hd_ring *r, hd_op *loop, hd_op *const first[2], hd_op *const last[2]) {
   hd_module *m = r->module;
   hd_region *body = loop->regions[0];
@@ -221,7 +222,7 @@ static hd_op *role_with(hd_op *kernel, bool (*want)(const hd_op *op), hd_accesse
   return NULL;
 }
 
-/* A copy that is shared at all reaches the whole cluster. */
+/* CTAs that receive a copy: a multicast copy goes to the whole cluster. */
 static int64_t count_sharers(const hd_ring *r) {
   for (int32_t i = 0; i < r->copies.n; i++)
     if (hd_op_has(r->copies.op[i], HD_ATTR_MULTICAST))
@@ -242,9 +243,9 @@ static void insert_ring(hd_ring *r) {
   place_consumer(r);
 }
 
-/* A lone role: a group a stage; a CTA barrier where the stage becomes readable by all (and where
- * the slot of the turn before becomes free); where a CTA computes several tiles another one behind
- * the loop, before the next tile fills. */
+/* A single role: one cp.async group per stage. A CTA barrier makes the stage readable by all, and
+ * frees the slot of the previous iteration. If a CTA computes several tiles, another CTA barrier
+ * after the loop precedes the copies of the next tile. */
 static void place_groups(hd_ring *r) {
   hd_module *m = r->module;
   hd_op *loop = hd_loop_of(r->reads.op[0]);
@@ -270,8 +271,8 @@ static void place_groups(hd_ring *r) {
   hd_build_op(&behind, HD_OP_CTA_SYNC, (hd_type){0}, 0);
 }
 
-/* What follows the partial in its block is the last arriver's: the sum, the epilogue. The counter
- * lies behind the tile's first partial. */
+/* The ops after partial.store in its block (sum, epilogue) are moved to the last arriver. The
+ * counter is after the tile's first partial. */
 static void place_arrival(hd_module *m, hd_op *kernel) {
   hd_op *partial = hd_find_op(kernel->regions[0], HD_OP_PARTIAL_STORE);
   if (!partial)
@@ -285,8 +286,8 @@ static void place_arrival(hd_module *m, hd_op *kernel) {
     hd_op_move_to_end(last->next, last->regions[0]);
 }
 
-/* Between the lanes' writes and the copy by one of them; and, where a slot is filled again, between
- * the wait of that one and the lanes' writes. */
+/* Synchronises lanes between their writes and the copy by one lane and, if the slot is filled
+ * again, between the wait of this lane and the writes. */
 static void place_lanes(hd_module *m, hd_op *kernel) {
   hd_accesses fills = {0};
   hd_accesses_find(kernel->regions[0], hd_is_fill, &fills);
@@ -312,8 +313,8 @@ static void meet_to_scale(hd_module *m, hd_builder b, const hd_op *scale) {
     hd_op_set_int(m, sync, HD_ATTR_AMONG, hd_op_int(scale, HD_ATTR_AMONG, 0));
 }
 
-/* All warps of a block have put their parts before any makes statistics of them; and read those,
- * and have made factors, before any goes on to what takes them, or to the next tile's parts. */
+/* The warps of a block synchronise after they have written their parts, before the statistics are
+ * computed; and again before the factors are used or the parts of the next tile are written. */
 static void place_statistics(hd_module *m, hd_op *kernel) {
   hd_accesses all = {0};
   hd_accesses_find(kernel->regions[0], is_scale, &all);
@@ -328,7 +329,7 @@ static void place_statistics(hd_module *m, hd_op *kernel) {
 
 /* --- the predecessor kernel ---------------------------------------------------------------- */
 
-/* Whether the predecessor may write what is read here, or use what is written. */
+/* Whether the predecessor may write what the op reads, or access what the op writes. */
 static heddle_status find_dependence(void *user, hd_op *op) {
   const hd_op *kernel = user;
   bool weights = hd_is_weights(op) && hd_op_has(kernel, HD_ATTR_WEIGHTS_READY);
@@ -345,9 +346,8 @@ static bool depends(hd_op *kernel, hd_op *op) {
   return false;
 }
 
-/* Each role waits before its first access that depends. The dependent kernel is let go after the
- * wait, not before: then "the predecessor" is one kernel, and what it promises holds for all before
- * it. */
+/* Each role waits before its first dependent access. The dependent kernel is launched only after
+ * the wait, so that all earlier kernels have ended too, and `weights_ready` concerns only one. */
 static void place_grid_wait(hd_module *m, hd_op *kernel) {
   bool first = true;
   HD_FOR_OPS(role, kernel->regions[0]) {
@@ -368,15 +368,16 @@ static void place_grid_wait(hd_module *m, hd_op *kernel) {
 
 /* --- groups -------------------------------------------------------------------------------- */
 
-/* Do all threads meet behind it, before the roles begin? Those of a cluster do so relaxed. */
+/* Whether a CTA barrier follows the op before the roles start. A relaxed cluster sync does not
+ * count. */
 static bool is_met(const hd_op *op) {
   while (op && op->kind != HD_OP_ROLE && op->kind != HD_OP_CTA_SYNC)
     op = op->next;
   return op && op->kind == HD_OP_CTA_SYNC;
 }
 
-/* A warp makes the table, and all meet before any reads it: what follows in the kernel is ordered
- * behind that. Offsets come from the predecessor kernel: all wait for it here. */
+/* One warp writes the table of groups; the CTA synchronises before it is read. The offsets come
+ * from the predecessor kernel, so all threads wait for it here. */
 static void place_groups_table(hd_module *m, hd_op *kernel) {
   hd_op *table = hd_find_op(kernel->regions[0], HD_OP_GROUP_TABLE);
   if (!table)
@@ -410,7 +411,7 @@ static bool uses_tensor(hd_op *kernel) {
   return hd_find_op(kernel->regions[0], HD_OP_TCGEN05_MMA_SP) != NULL;
 }
 
-/* Two slots a turn are read in a loop that carries the cursor of the first. */
+/* If two slots are read per iteration, then in a loop that carries the cursor of the first one. */
 static bool reads_in_pairs(const hd_accesses *reads) {
   for (int32_t i = 0, end; i < reads->n; i = end) {
     const hd_op *op = reads->op[i];
@@ -424,8 +425,8 @@ static bool reads_in_pairs(const hd_accesses *reads) {
   return true;
 }
 
-/* As insert_ring and place_groups take them: who fills the ring comes first; a lone role fills
- * slots in the loop that reads them. */
+/* Whether insert_ring or place_groups can handle the kernel: the producer is the first role, or a
+ * single role fills slots in the loop that reads them. */
 static bool has_turns(const hd_ring *r) {
   const hd_op *loop = r->reads.n ? hd_loop_of(r->reads.op[0]) : NULL;
   bool fills = false;

@@ -18,7 +18,7 @@ static hd_value **new_list(hd_module *m, int32_t n) {
   return HD_NEW_ARRAY(&m->arena, hd_value *, n);
 }
 
-/* Passes fragments through a sync op built at b; later uses take what comes out. */
+/* Builds a sync op at b whose operands are the fragments; later uses take its results. */
 static hd_op *pass_through(hd_module *m, hd_builder *b, hd_op_kind kind, hd_value *const *in,
                            int32_t n) {
   hd_type *types = HD_NEW_ARRAY(&m->arena, hd_type, n);
@@ -38,7 +38,7 @@ static int32_t add_once(hd_value **list, int32_t n, hd_value *value) {
   return n + 1;
 }
 
-/* Accumulators that enter the batch, and A's registers: what the fence must cover. */
+/* The registers that the fence must cover: accumulators that enter the batch, and A's registers. */
 static int32_t batch_inputs(const hd_accesses *batch, hd_value **list) {
   int32_t n = 0;
   for (int32_t i = 0; i < batch->n; i++) {
@@ -51,7 +51,7 @@ static int32_t batch_inputs(const hd_accesses *batch, hd_value **list) {
   return n;
 }
 
-/* Accumulators that leave it: results that no wgmma of the batch takes on. */
+/* Accumulators that leave the batch: results that no other wgmma of the batch uses. */
 static int32_t batch_outputs(const hd_accesses *batch, hd_value **list) {
   int32_t n = 0;
   for (int32_t i = 0; i < batch->n; i++) {
@@ -74,7 +74,7 @@ static int32_t batch_metadata(const hd_accesses *batch, hd_value **list) {
   return n;
 }
 
-/* Fence, batch, commit, wait until at most `pending` batches run. */
+/* Inserts: fence, (the batch), commit, wait until at most `pending` batches are in flight. */
 static void place_batch(hd_module *m, const hd_accesses *batch, int32_t pending) {
   hd_value **list = new_list(m, 2 * batch->n); /* accumulators and A */
   hd_builder b = hd_builder_before(m, batch->op[0]);
@@ -85,8 +85,8 @@ static void place_batch(hd_module *m, const hd_accesses *batch, int32_t pending)
   hd_op_set_int(m, wait, HD_ATTR_PENDING, pending);
 }
 
-/* What the batch reads stays in its registers until the load that replaces it, a turn or a tile
- * later. */
+/* Keeps the metadata of a batch in its registers until the load that replaces it, one iteration or
+ * tile later. */
 static void hold_metadata(hd_module *m, hd_op *loop, const hd_accesses *batch) {
   hd_value **word = new_list(m, batch->n);
   hd_op *tiles = loop->region->parent;
@@ -100,10 +100,10 @@ static void hold_metadata(hd_module *m, hd_op *loop, const hd_accesses *batch) {
   }
 }
 
-/* Two batches a turn: each wait ends the batch before, so that one runs while the next is issued;
- * the last one is ended behind the loop. Each batch has metadata registers of its own, loaded again
- * when it is over: on an H200 a load over the metadata of a running wgmma changes its result, and
- * ptxas says nothing. */
+/* Two batches per iteration. Each wait is for the previous batch, so that one batch runs while the
+ * next is issued; the last one is waited for after the loop. Each batch has its own metadata
+ * registers, which are loaded again only after its end: on an H200 a load over the metadata of a
+ * running wgmma changes its result, and ptxas does not diagnose it. */
 static void insert_pair(hd_module *m, hd_op *loop, const hd_accesses batch[2]) {
   hd_value **list = new_list(m, loop->n_results);
   int32_t n = 0;
@@ -119,7 +119,7 @@ static void insert_pair(hd_module *m, hd_op *loop, const hd_accesses batch[2]) {
   hd_op_set_int(m, wait, HD_ATTR_PENDING, 0);
 }
 
-/* A turn with one batch ends it: the next turn loads into the registers that it reads. */
+/* A single batch is waited for in its iteration: the next one overwrites the registers it reads. */
 static void place_wgmma(hd_module *m, hd_op *kernel) {
   hd_accesses all = {0};
   hd_accesses_find(kernel->regions[0], hd_is_wgmma, &all);
@@ -142,7 +142,7 @@ static bool is_thread_arrival(const hd_op *op) {
   return op->kind == HD_OP_BARRIER_ARRIVE && hd_op_is(op, HD_ATTR_SCOPE, "thread");
 }
 
-/* An arrival of every thread publishes what each of them wrote. */
+/* An arrival of scope thread publishes the writes of each thread. */
 static void place_proxy_fences(hd_module *m, hd_op *kernel) {
   hd_accesses arrivals = {0};
   hd_accesses_find(kernel->regions[0], is_thread_arrival, &arrivals);
@@ -158,8 +158,8 @@ static void place_bulk_wait(hd_module *m, hd_builder b, int64_t pending) {
   hd_op_set_int(m, wait, HD_ATTR_PENDING, pending);
 }
 
-/* The wait stands before the warp.sync that tells the other lanes, the fence before the one that
- * publishes. A slot is filled again after as many groups as a warp has slots. */
+/* The wait precedes the warp.sync that orders the other lanes after it; the fence precedes the
+ * warp.sync before the copy. A slot is filled again after as many groups as a warp has slots. */
 static void place_staged(hd_module *m, hd_op *kernel) {
   hd_accesses fills = {0};
   hd_op *last = NULL, *out;
@@ -200,7 +200,7 @@ static bool is_signal(const hd_op *op) {
   return op->kind == HD_OP_BARRIER_WAIT || op->kind == HD_OP_BARRIER_ARRIVE;
 }
 
-/* The fence behind the next wait stands before all that follows. */
+/* Whether another wait follows directly: the fence after that one is enough. */
 static bool precedes_wait(const hd_op *op) {
   const hd_op *next = op->next;
   while (next && next->kind == HD_OP_FOR)
@@ -212,8 +212,7 @@ static bool follows_its_like(const hd_op *op) {
   return op->prev && op->prev->kind == op->kind;
 }
 
-/* Who tells of no loads at a barrier tells of them when the CTA meets, before the columns are given
- * back. */
+/* A role without arrivals publishes its loads at the CTA barrier before the deallocation. */
 static void fence_loads(hd_module *m, hd_op *role) {
   hd_accesses loads = {0};
   hd_accesses_find(role->regions[0], is_load, &loads);
@@ -224,8 +223,8 @@ static void fence_loads(hd_module *m, hd_op *role) {
   hd_accesses_free(&loads);
 }
 
-/* Behind the last of consecutive waits, before the first of consecutive arrivals; a commit needs
- * none. */
+/* Fences after the last of consecutive waits, and before the first of consecutive arrivals. A
+ * commit needs no fence. */
 static void fence_signals(hd_module *m, hd_op *role) {
   hd_accesses signals = {0};
   bool arrives = false;
@@ -244,7 +243,7 @@ static void fence_signals(hd_module *m, hd_op *role) {
     fence_loads(m, role);
 }
 
-/* Behind the loads that end with `last`: what they load. */
+/* Waits, after the consecutive loads that end with `last`, for their results. */
 static void wait_for_loads(hd_module *m, hd_op *last) {
   const hd_op *op = last;
   hd_builder b = hd_builder_after(m, last);
@@ -257,7 +256,7 @@ static void wait_for_loads(hd_module *m, hd_op *last) {
   pass_through(m, &b, HD_OP_TCGEN05_WAIT_LD, list, n);
 }
 
-/* One wait behind consecutive moves: it is for all that were issued. */
+/* One wait after consecutive moves covers all of them. */
 static void wait_for_moves(hd_module *m, hd_op *role) {
   hd_accesses moves = {0};
   hd_accesses_find(role->regions[0], is_move, &moves);

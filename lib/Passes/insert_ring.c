@@ -1,4 +1,4 @@
-/* The ring of stages: its barriers, and who fills it. */
+/* The ring of stages: its barriers and its producer. */
 #include "Passes/insert_ring.h"
 #include "Passes/arith.h"
 
@@ -56,9 +56,9 @@ static int64_t landing_bytes(const hd_ring *r, const hd_region *body) {
   return bytes;
 }
 
-/* A slot begins to fill with A, in the innermost region that has all copies of it: in the loop's
- * body, or ahead of the loop. Wait until it is free (ahead it never was anything else), expect all
- * of it. */
+/* A is the first operand that is copied to a slot. In the innermost region with all copies of A, in
+ * the loop's body or before the loop: waits until the slot is free (before the loop it always is),
+ * and expects all bytes of the slot. */
 static void place_fill(hd_ring *r, const hd_region *body, bool is_ahead, int64_t bytes) {
   const hd_region *region = NULL;
   hd_value *cursor = NULL;
@@ -84,10 +84,10 @@ static void place_fill(hd_ring *r, const hd_region *body, bool is_ahead, int64_t
 
 static int64_t min(int64_t x, int64_t y) { return x < y ? x : y; }
 
-/* A stage whose rows cp.async brings is told of `lag` iterations later, when it has landed: until
- * then the next ones are issued. Of large stages one covers the latency, and more would only be
- * told of late: on an H200 256 x 128 takes 45 us with two of 128 rows, 58 with three. The ring
- * holds what is read besides. */
+/* A stage whose rows are copied by cp.async is signalled `lag` iterations later, when the copies
+ * have landed; the next stages are issued meanwhile. One large stage covers the latency; a larger
+ * lag only delays the signal: on an H200 256 x 128 takes 45 us with two stages of 128 rows in
+ * flight, 58 us with three. The ring must also hold the stages that are read. */
 static int64_t lag_of(const hd_ring *r, const hd_op *copy) {
   enum { COVERING_ROWS = 256 };
   int64_t rows = hd_op_int(copy, HD_ATTR_ROWS, 1);
@@ -101,13 +101,13 @@ static void wait_copies(hd_ring *r, hd_builder *b, int64_t pending) {
   hd_op_set_int(r->module, wait, HD_ATTR_PENDING, pending);
 }
 
-/* Each thread tells of what it wrote. */
+/* Each thread signals its own writes. */
 static void tell_written(hd_ring *r, hd_builder *b, hd_value *cursor) {
   hd_op *arrive = hd_build_on(b, HD_OP_BARRIER_ARRIVE, r->full, cursor);
   hd_op_set_str(r->module, arrive, HD_ATTR_SCOPE, "thread");
 }
 
-/* Behind the loop: the stages of the last `lag` iterations. */
+/* After the loop: signals the stages of the last `lag` iterations. */
 static void tell_last(hd_ring *r, hd_op *loop, int64_t lag, hd_value *late) {
   hd_builder b = hd_builder_after(r->module, loop);
   wait_copies(r, &b, 0);
@@ -121,7 +121,7 @@ static void tell_last(hd_ring *r, hd_op *loop, int64_t lag, hd_value *late) {
   hd_build_yield(&in, &next, 1);
 }
 
-/* Behind the copies of an iteration, of which `copy` is the last. */
+/* After the copies of an iteration (the last is `copy`): signals the stage `lag` iterations ago. */
 static void tell_landed(hd_ring *r, hd_builder *b, hd_op *loop, const hd_op *copy) {
   const hd_region *body = loop->regions[0];
   hd_value *cursor = hd_cursor_of(copy);

@@ -1,15 +1,15 @@
-/* The barriers of a kernel with tensor memory (insert_barriers.c says which). */
+/* The barriers of a kernel with tensor memory (listed in insert_barriers.c). */
 #include "IR/shared_layout.h"
 #include "Passes/arith.h"
 #include "Passes/insert_ring.h"
 
-/* The ring of stages has two readers: the metadata warps, and what the MMA warp issues. */
+/* The ring of stages has two readers: the metadata warps, and the ops that the MMA warp issues. */
 typedef struct tensor_ring {
   hd_ring stages;
   hd_op *metadata, *mma, *consumer;  /* roles */
-  hd_op *move, *multiply, *load;      /* the last op of each */
+  hd_op *move, *multiply, *load;      /* the last op of each kind */
   hd_value *ready, *summed, *drained; /* metadata moved; sums full, empty (NULL: filled once) */
-  int64_t ctas; /* that the MMA warp works for; it is of the first of them */
+  int64_t ctas; /* for which the MMA warp multiplies; the warp is in the first one */
 } tensor_ring;
 
 static bool is_move(const hd_op *op) {
@@ -22,7 +22,7 @@ static bool is_load(const hd_op *op) {
   return op->kind == HD_OP_TCGEN05_LD;
 }
 
-/* The first and last such op of the kernel. */
+/* Finds the first and last op of a kind in the kernel. */
 static hd_op *find_last(hd_op *kernel, bool (*want)(const hd_op *op), hd_op **first) {
   hd_accesses found = {0};
   hd_accesses_find(kernel->regions[0], want, &found);
@@ -81,7 +81,8 @@ static hd_op *arrive_behind(hd_ring *r, hd_op *last, hd_value *barrier, hd_value
   return arrive;
 }
 
-/* Where the MMA warp waits; `releases`: also what the warp has seen land, which is read there. */
+/* Arrives at a barrier of the MMA warp, in the first CTA of a pair. `releases`: the arrival also
+ * releases, at cluster scope, the copies whose end this warp has observed. */
 static void tell_mma_warp(tensor_ring *t, hd_op *last, hd_value *barrier, hd_value *cursor,
                         bool releases) {
   hd_op *arrive = arrive_behind(&t->stages, last, barrier, cursor);
@@ -101,7 +102,7 @@ static void place_loader(tensor_ring *t) {
   hd_place_meeting(&b);
 }
 
-/* In each of the CTAs that the MMA warp works for. */
+/* Commits to the barrier of each CTA for which the MMA warp multiplies. */
 static void commit_behind(tensor_ring *t, hd_op *last, hd_value *barrier, hd_value *cursor) {
   hd_builder b = hd_builder_after(t->stages.module, last);
   hd_op *commit = hd_build_on(&b, HD_OP_TCGEN05_COMMIT, barrier, cursor);
@@ -125,8 +126,8 @@ static void place_mma_warp(tensor_ring *t) {
   commit_behind(t, loop, t->summed, sums);
 }
 
-/* Commits arrive at barriers of the CTA: it may not end before the last ones have. Who fills the
- * ring waits for every slot once more. */
+/* Commits arrive at barriers of the CTA, which must not exit before the last arrival. So the
+ * producer waits for every slot once more. */
 static void place_end(tensor_ring *t) {
   hd_ring *r = &t->stages;
   hd_op *tiles = hd_loop_of(hd_loop_of(r->copies.op[r->copies.n - 1]));
@@ -141,8 +142,8 @@ static void place_end(tensor_ring *t) {
   hd_build_yield(&in, &next, 1);
 }
 
-/* Copies in a loop of the loop over tiles, which carries their cursor; one that multiplies; and who
- * moves metadata comes first. */
+/* Whether hd_insert_tensor can handle the kernel: the copies are in a loop inside the loop over
+ * tiles, which carries their cursor; a loop multiplies; the metadata warps are the first role. */
 bool hd_has_tensor_turns(const hd_ring *r) {
   const hd_op *move = find_last(r->kernel, is_move, NULL);
   const hd_op *multiply = find_last(r->kernel, is_multiply, NULL);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A set of pointers with a work list: what is needed, and what of that is still to look at. */
+/* A set of needed ops and values, with a work list of the values to visit. */
 typedef struct needs {
   const void **slot; /* open addressing; owned */
   size_t n_slots, n_used;
@@ -31,7 +31,7 @@ static void grow(needs *set) {
   set->n_slots = bigger.n_slots;
 }
 
-/* False when it was there already. */
+/* False if the set had p already. */
 static bool add(needs *set, const void *p) {
   if (has(set, p))
     return false;
@@ -46,7 +46,7 @@ static void need_value(needs *set, const hd_value *value) {
     HD_PUSH(set->todo, set->n_todo, set->cap_todo, value);
 }
 
-/* The op and what stands around it. Of a loop and a yield the operands are needed one by one. */
+/* Adds an op and the ops around it. Carried and yielded operands are added one by one later. */
 static void need_op(needs *set, hd_op *op) {
   if (!op || !add(set, op))
     return;
@@ -56,7 +56,7 @@ static void need_op(needs *set, hd_op *op) {
   need_op(set, op->region->parent);
 }
 
-/* Carried value i of a loop: how it starts, how it goes on, its argument and result. */
+/* Adds carried value i of a loop: its initial and yielded values, its argument and result. */
 static void need_carried(needs *set, hd_op *loop, int32_t i) {
   need_value(set, hd_for_carried(loop)[i]);
   need_value(set, loop->regions[0]->last->operands[i]);

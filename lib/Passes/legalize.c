@@ -64,7 +64,7 @@ static bool has_row(const hd_problem *p) {
          hd_problem_has(p, HD_FAMILY_MMA_SP);
 }
 
-/* By number; NULL: no target has an instruction for the problem. */
+/* The target nearest by number that has an instruction for the problem; NULL: no target has one. */
 static const hd_target *nearest_target(const hd_problem *p) {
   const hd_target *best = NULL;
   for (size_t i = 0; i < hd_target_count(); i++) {
@@ -77,7 +77,7 @@ static const hd_target *nearest_target(const hd_problem *p) {
   return best;
 }
 
-/* The problem with the block scales that an instruction wants; false: none takes it with any. */
+/* Adds the block scales that an instruction needs; false: no target has such an instruction. */
 static bool add_scales(const hd_problem *p, hd_problem *scaled) {
   const hd_spec_row *row = p->block ? NULL : hd_problem_scaled_row(p);
   *scaled = *p;
@@ -88,7 +88,7 @@ static bool add_scales(const hd_problem *p, hd_problem *scaled) {
   return nearest_target(scaled) != NULL;
 }
 
-/* Where no target has an instruction: what to change so that one has; "": no one word does it. */
+/* If no target has an instruction: the change of one word after which one has; "": none exists. */
 enum { CHANGE_BYTES = 32 };
 static void find_change(const hd_problem *p, char change[CHANGE_BYTES]) {
   static const heddle_elem accumulators[] = {HEDDLE_F32, HEDDLE_S32, HEDDLE_F16};

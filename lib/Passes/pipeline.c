@@ -6,7 +6,7 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 
-/* Of hd_pass.unfit: "a kernel …". */
+/* Values of hd_pass.unfit; the texts follow "a kernel". */
 static const char *unfit_raw(hd_op *kernel) {
   bool legalized = hd_find_op(kernel->regions[0], HD_OP_EPILOGUE) != NULL;
   return legalized ? NULL : "without an epilogue from legalize";
@@ -31,7 +31,7 @@ static const char *unfit_to_fence(hd_op *kernel) {
   return hd_has_fences(kernel) ? "that already has fences" : NULL;
 }
 
-/* The whole way, top to bottom. */
+/* All passes, in order. */
 static const hd_pass pipeline[] = {
     {"legalize", hd_pass_legalize, "makes implicit parts of the problem explicit",
      HD_LEVEL_PROBLEM, false, HD_N_ATTRS, NULL},
@@ -79,8 +79,8 @@ static bool always_verify(void) {
 #endif
 }
 
-/* What a pass needs on the kernel's matmul, and it lacks; HD_N_ATTRS: nothing. With the row goes
- * the schedule: as words at problem level, then in the plan's attributes. */
+/* The attribute that a pass needs and the kernel lacks; HD_N_ATTRS: none. A row implies a schedule:
+ * the kernel's `schedule` at problem level, the plan's attributes below. */
 static hd_attr_key missing(const hd_pass *p, hd_op *kernel) {
   const hd_op *matmul = hd_find_op(kernel->regions[0], HD_OP_MATMUL);
   if (p->needs == HD_N_ATTRS)
@@ -90,7 +90,7 @@ static hd_attr_key missing(const hd_pass *p, hd_op *kernel) {
   return matmul && hd_op_has(matmul, p->needs) ? HD_N_ATTRS : p->needs;
 }
 
-/* The kernel that keeps the pass from taking a module of its level; NULL: there is none. */
+/* Why the pass refuses a kernel of a module at its level; NULL: all kernels are accepted. */
 static const char *find_unfit(const hd_pass *p, hd_module *module) {
   HD_FOR_OPS(kernel, module->body) {
     hd_attr_key key = missing(p, kernel);

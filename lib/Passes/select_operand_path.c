@@ -1,8 +1,8 @@
 /* select_operand_path: chooses how A and B reach the instruction and how D is stored.
  *
  * Requires   assign_fragments.
- * Ensures    a kernel for each variant that the problem and schedule require (variants.c), named
- *            after it; `b_path`, `b_align`, `b_box`, `swizzle` on its matmul and `path` on its
+ * Ensures    a kernel for each variant that the problem and schedule require (variants.c), with the
+ *            variant's name; `b_path`, `b_align`, `b_box`, `swizzle` on its matmul, `path` on its
  *            store. The swizzle is the smallest one with which the rows of a k-block are read
  *            without bank conflicts. For wgmma and tcgen05 a canonical descriptor matches it
  *            (decided by layout algebra; refused if undecided).
@@ -14,8 +14,8 @@
 #include "Passes/plan.h"
 #include "Schedule/resources.h"
 
-/* The slot of B: rows of 128 bytes in swizzle atoms of 8 rows. Inputs (mn, k) in elements, or
- * bytes of 4-bit ones. */
+/* The layout of a slot of B: rows of 128 bytes in swizzle atoms of 8 rows. The inputs (mn, k) are
+ * elements, or bytes of 4-bit types. */
 static hd_layout slot_layout(const hd_problem *p, const hd_schedule *s, int swizzle_bits) {
   int32_t elem_bytes = hd_map_bytes(p->b.elem), n = hd_schedule_b_columns(s);
   int32_t along[7][HD_LAYOUT_DIMS] = {{0}}, across[3][HD_LAYOUT_DIMS] = {{128}, {256}, {512}};
@@ -55,7 +55,7 @@ static heddle_status select_paths(heddle_context *ctx, hd_module *m, hd_plan *pl
   plan->swizzle = hd_plan_swizzle();
   plan->b_box = hd_b_path_has_map(variant->path) ? hd_schedule_b_box(p, &plan->s) : 0;
   hd_b_variant_narrow(variant, &plan->s);
-  if (variant->path == HD_B_COPIED) /* starts beside the copy, and waits for its end */
+  if (variant->path == HD_B_COPIED) /* starts during the copy, and waits for its end */
     hd_op_set_flag(m, plan->p.kernel, HD_ATTR_DEPENDENT);
   if (plan->s.store == HD_STORE_QUAD && hd_plan_store_blocks(plan) < HD_QUAD_BLOCKS)
     plan->s.store = HD_STORE_DIRECT;
@@ -74,7 +74,7 @@ static hd_plan *clone_behind(hd_module *m, hd_op *last, const hd_plan *plan, con
   return clone;
 }
 
-/* One clone a variant; the first is the kernel itself. */
+/* Makes one clone per variant; the first variant is the kernel itself. */
 heddle_status hd_pass_select_operand_path(hd_pass_context *pass, hd_module *module) {
   HD_FOR_OPS(kernel, module->body) {
     hd_plan *plan;

@@ -17,14 +17,14 @@
 
 /* ORDER WARPS: Schedule/resources. setmaxnreg acts on whole warpgroups. */
 enum { PRODUCER_WARPS = 4 };
-/* Of a thread where ten and thirteen warps have a fourth of the SM's registers each three and four:
- * as many as there are, or ptxas spills for an occupancy that tensor memory does not allow. */
+/* Registers per thread of kernels with 10 and 13 warps: a quarter of the SM's registers, for 3 and
+ * 4 warps. With fewer, ptxas spills for an occupancy that tensor memory does not allow. */
 enum { TMA_REGISTERS = 168, GATHER_REGISTERS = 128 };
 
-/* Registers at entry and after setmaxnreg, by threads of a CTA that has its SM alone: multiples of
- * 8 that fill the 65536 of an SM. A producer that gathers needs more than one that only issues
- * copies, and one that finds its share of every tile's k more still. No row: no setmaxnreg; nor
- * where CTAs share the SM, since what is left of registers is enough for small tiles. */
+/* Registers at entry and after setmaxnreg, by the threads of a CTA that is alone on its SM:
+ * multiples of 8 that fill the SM's 65536 registers. A producer that gathers needs more than one
+ * that only issues copies; one that computes its split of every tile needs most. setmaxnreg is not
+ * used without a row, nor if CTAs share the SM: small tiles have enough registers there. */
 static const struct register_plan {
   int32_t threads;
   bool gathers, splits;
@@ -43,7 +43,7 @@ static bool is_store(const hd_op *op) {
          op->kind == HD_OP_SCALE_TILE;
 }
 
-/* All its threads bring rows; else one thread issues copies. */
+/* All threads of the producer copy rows; otherwise one thread issues the copies. */
 static bool is_gathering(hd_op *producer) {
   return hd_find_op(producer->regions[0], HD_OP_COPY_LD_ST) ||
          hd_find_op(producer->regions[0], HD_OP_COPY_CP_ASYNC);
@@ -61,7 +61,7 @@ static void set_registers(hd_module *m, hd_op *kernel, hd_op *producer, hd_op *c
   hd_op *partial = hd_find_op(consumer->regions[0], HD_OP_PARTIAL_STORE);
   bool splits =
       hd_find_op(consumer->regions[0], HD_OP_PARTIAL_SEND) ||
-      (partial && hd_op_has(partial, HD_ATTR_SPLITS)); /* stream_k divides ahead of the loop */
+      (partial && hd_op_has(partial, HD_ATTR_SPLITS)); /* stream_k divides before the loop */
   for (size_t i = 0; i < HD_COUNT(register_plans); i++) {
     const struct register_plan *plan = &register_plans[i];
     if (plan->threads != threads || plan->gathers != gathers || plan->splits != splits ||
@@ -73,7 +73,7 @@ static void set_registers(hd_module *m, hd_op *kernel, hd_op *producer, hd_op *c
   }
 }
 
-/* Of the producer's loops none is unrolled. */
+/* The producer's loops are not unrolled. */
 static heddle_status keep_rolled(void *user, hd_op *op) {
   (void)user;
   hd_op_remove_attr(op, HD_ATTR_UNROLL);
@@ -101,7 +101,7 @@ static void split(hd_module *m, hd_op *kernel, hd_op *consumer) {
   hd_op_set_int(m, kernel, HD_ATTR_THREADS, threads);
 }
 
-/* Before `role`, what of it leads to such ops. */
+/* Inserts, before `role`, a clone that keeps only the roots and the ops that they need. */
 static hd_op *part_of(hd_module *m, hd_op *role, const char *name, hd_is_root *is_root) {
   hd_builder b = hd_builder_before(m, role);
   hd_value_map map = {0};
@@ -118,7 +118,7 @@ static int64_t set_warps(hd_module *m, hd_op *role, int64_t from, int64_t n) {
   return from + n;
 }
 
-/* Of a pair of CTAs the first one multiplies for both. */
+/* In a pair of CTAs the first one multiplies for both. */
 static void leave_to_first(hd_module *m, hd_op *role) {
   hd_builder b = hd_builder_before(m, role->regions[0]->first);
   hd_value *rank = hd_build_value(&b, HD_OP_CTA_RANK, HD_I32, 0);
@@ -131,8 +131,8 @@ static void leave_to_first(hd_module *m, hd_op *role) {
   }
 }
 
-/* A warp reaches the 32 lanes of tensor memory that its index modulo 4 says: who reads or writes
- * them are whole warpgroups. */
+/* A warp can access only the 32 lanes of tensor memory that its index modulo 4 selects: roles that
+ * read or write them are whole warpgroups. */
 static void split_tensor(hd_module *m, hd_op *kernel, hd_op *consumer) {
   hd_op *metadata = part_of(m, consumer, "metadata", is_move);
   hd_op *producer = part_of(m, consumer, "producer", hd_is_copy);

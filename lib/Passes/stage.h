@@ -28,7 +28,7 @@ typedef struct hd_stage {
   hd_builder b; /* at the end of the kernel's new region */
   hd_value *arg[HD_N_ARG_KINDS]; /* NULL: not an argument of this kernel */
   hd_value *map_b, *map_d;       /* tensor maps; NULL: none */
-  hd_value *map_b_whole; /* the tensor map whose box has all columns that a CTA copies; NULL: none */
+  hd_value *map_b_whole; /* its box has all columns of B that a CTA copies; NULL: none */
   hd_value *map_scales[2]; /* tensor maps of promote's block scales of A, of B; NULL: none */
   hd_value *zero, *one;
   hd_value *n_k_blocks, *last_slab; /* i32 */

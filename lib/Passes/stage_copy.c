@@ -3,7 +3,7 @@
 #include "Schedule/resources.h"
 #include "Passes/stage.h"
 
-/* Backwards, a tile begins with what its neighbours on the other SMs have just read. */
+/* Running backwards, a tile begins with the k-blocks that its neighbours have just read. */
 hd_value *hd_stage_k_block(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k) {
   if (!place->is_back)
     return k;
@@ -13,7 +13,7 @@ hd_value *hd_stage_k_block(hd_stage *st, hd_builder *b, const hd_tile_place *pla
   return hd_build_value(b, HD_OP_SELECT, HD_I32, 3, place->is_back, back, k);
 }
 
-/* An `if` without results; the builders stand at the ends of its two regions. */
+/* Builds an `if` without results, and builders at the ends of its two regions. */
 static void build_if(hd_stage *st, hd_builder *b, hd_value *condition, hd_builder *yes,
                      hd_builder *no) {
   hd_op *op = hd_build_if(b, condition, NULL, 0);
@@ -21,8 +21,7 @@ static void build_if(hd_stage *st, hd_builder *b, hd_value *condition, hd_builde
   *no = hd_builder_at_end(st->module, op->regions[1]);
 }
 
-/* Where CTA `rank` does its part for those that share an operand: in an `if`, unless there is but
- * one. */
+/* Begins the part of a copy that CTA `rank` issues: in an `if` if several CTAs share the copy. */
 static hd_builder begin_part(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                              int32_t sharers, int32_t rank) {
   if (sharers == 1)
@@ -43,7 +42,7 @@ static void set_multicast(hd_stage *st, hd_op *op, int32_t sharers) {
     hd_op_set_int(st->module, op, HD_ATTR_MULTICAST, (1 << sharers) - 1);
 }
 
-/* Where the block of the tile's i-th slab lies; past the last one it is the last again. */
+/* Byte offset of the block of the tile's i-th slab. Slabs after the last one repeat the last. */
 static hd_value *block_offset(hd_stage *st, hd_builder *b, const hd_tile_place *place, int32_t i,
                               hd_value *kg) {
   hd_value *slab = hd_arith_const(b, HD_OP_ADD, place->slab0, i);
@@ -55,8 +54,8 @@ static hd_value *block_offset(hd_stage *st, hd_builder *b, const hd_tile_place *
   return place->a_base ? hd_arith(b, HD_OP_ADD, offset, place->a_base) : offset;
 }
 
-/* Block scales in tiles (docs/format.md): those of a k-block of each 128 rows of the tile; past the
- * last rows they are those again. */
+/* Copies block scales in tiles (docs/format.md): those of a k-block for each 128 rows of the tile.
+ * Rows after the last 128 repeat them. */
 static void copy_scale_tiles(hd_stage *st, hd_builder *b, const hd_tile_place *place, int which,
                              hd_value *kg, hd_value *cursor) {
   const bool of_b = which == 1;
@@ -84,7 +83,7 @@ static void copy_scale_tiles(hd_stage *st, hd_builder *b, const hd_tile_place *p
   }
 }
 
-/* What lies together in a slot where the slabs' k-steps are one matrix each (by_step). */
+/* Copies A to a slot with layout by_step, where each k-step of all slabs is one matrix. */
 static void copy_a_by_step(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                            hd_value *cursor) {
   int32_t block = hd_block_bytes(st->p.a_elem), slabs = st->s.tile_m / HD_SLAB_ROWS;
@@ -102,8 +101,8 @@ static void copy_a_by_step(hd_stage *st, hd_builder *b, const hd_tile_place *pla
   }
 }
 
-/* Values and metadata of (slab, k-block) lie together: one bulk copy, or a part from each
- * sharer; beside them, block scales in tiles. */
+/* Values and metadata of (slab, k-block) are contiguous: one bulk copy, or one part per sharer.
+ * Also copies block scales in tiles. */
 static void copy_a_bulk(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                         hd_value *cursor) {
   int32_t block = hd_block_bytes(st->p.a_elem), sharers = hd_stage_along_n(st);
@@ -147,7 +146,7 @@ void hd_stage_prefetch(hd_stage *st, hd_builder *b, hd_value *cursor) {
   hd_build_yield(&some, NULL, 0);
 }
 
-/* A's k-blocks that hd_stage_prefetch has not brought. */
+/* Copies A's k-block unless hd_stage_prefetch has copied it. */
 static void copy_a_rest(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k,
                         hd_value *kg, hd_value *cursor) {
   hd_builder done, rest;
@@ -159,8 +158,8 @@ static void copy_a_rest(hd_stage *st, hd_builder *b, const hd_tile_place *place,
   hd_build_yield(&rest, NULL, 0);
 }
 
-/* The column of B where box `first` of a slot begins. One past N brings the first columns of all
- * again, rather than zeros: nobody stores what comes of it. */
+/* The column of B at which the box at column `first` of a slot begins. A box past N loads the first
+ * columns of B again instead of zeros. Their results are never stored. */
 static hd_value *box_column(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                             int32_t first) {
   hd_value *n0 = hd_arith_const(b, HD_OP_ADD, place->b_col0, first);
@@ -171,12 +170,12 @@ static hd_value *box_column(hd_stage *st, hd_builder *b, const hd_tile_place *pl
   return hd_build_value(b, HD_OP_SELECT, HD_I32, 3, is_there, n0, st->zero);
 }
 
-/* One box of B, which begins at column n0 of B and at column `first` of the slot. */
+/* Copies one box from column n0 of B to column `first` of the slot. */
 static void copy_b_box(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *map,
                        int32_t box, int32_t first, hd_value *n0, hd_value *k0, hd_value *cursor) {
   bool t = st->p.b.transposed;
   int32_t bytes = (t ? st->s.tile_k : box) * HD_K_BLOCK_BYTES;
-  /* Rows of a step of the tensor map's last dimension. */
+  /* With permuted rows, the map's last dimension counts groups of 4 * run rows. */
   n0 = hd_arith_const(b, HD_OP_DIV, n0, st->variant->permutes ? 4 * hd_d_run(&st->p) : 1);
   hd_op *op = hd_build_op(b, HD_OP_COPY_TMA, (hd_type){0}, 5, map, st->sb, cursor, t ? n0 : k0,
                           t ? k0 : n0);
@@ -187,8 +186,8 @@ static void copy_b_box(hd_stage *st, hd_builder *b, const hd_tile_place *place, 
   set_multicast(st, op, hd_stage_b_sharers(st));
 }
 
-/* Columns [first, first + share) of a slot: by one box where they lie before N, else by small ones
- * (hd_schedule_b_box). */
+/* Copies columns [first, first + share) of a slot: by one box if they end before N, else by small
+ * boxes (hd_schedule_b_box). */
 static void copy_b_share(hd_stage *st, hd_builder *b, const hd_tile_place *place, int32_t first,
                          int32_t share, hd_value *k0, hd_value *cursor) {
   hd_builder at = *b;
@@ -207,11 +206,11 @@ static void copy_b_share(hd_stage *st, hd_builder *b, const hd_tile_place *place
     hd_build_yield(&at, NULL, 0);
 }
 
-/* Boxes of B; each of the CTAs that share it brings its share of rows (or panels) to all of
- * them; of a pair its own half. */
+/* Copies B in boxes. Each CTA that shares B copies its part of the rows (or panels) to all of them;
+ * a CTA of a pair copies only its own half. */
 static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                        hd_value *cursor) {
-  int32_t k_block = HD_K_BLOCK_BYTES / hd_map_bytes(st->p.b.elem); /* as the map counts */
+  int32_t k_block = HD_K_BLOCK_BYTES / hd_map_bytes(st->p.b.elem); /* in elements of the map */
   int32_t sharers = hd_stage_b_sharers(st), share = st->b_n / sharers;
   hd_value *k0 = hd_arith_const(b, HD_OP_MUL, kg, k_block);
   for (int32_t rank = 0; rank < sharers; rank++) {
@@ -221,7 +220,7 @@ static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, 
   }
 }
 
-/* base: operand 8; NULL: none. */
+/* base: operand 8, or NULL. */
 static hd_op *copy_rows(hd_stage *st, hd_builder *b, bool async, hd_value *const operands[8],
                         hd_value *base, int64_t rows, int64_t row_bytes, int64_t vec) {
   hd_op *op = hd_build(b, async ? HD_OP_COPY_CP_ASYNC : HD_OP_COPY_LD_ST, operands, 8, NULL, 0);
@@ -234,12 +233,12 @@ static hd_op *copy_rows(hd_stage *st, hd_builder *b, bool async, hd_value *const
   return op;
 }
 
-/* B by all threads of the role: rows of n (or of k when transposed), zeros outside. */
+/* Copies B with all threads of the role: rows of n (of k if transposed), zeros outside B. */
 static void copy_b_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                         hd_value *cursor, bool async) {
   bool t = st->p.b.transposed;
   hd_value *k0 = hd_arith_const(b, HD_OP_MUL, kg, hd_k_block_size(st->p.b.elem));
-  /* One op a statement: the order of ops must not hang on the order in which C evaluates. */
+  /* One op per statement: the order of ops must not depend on C's order of evaluation. */
   hd_value *pitch = hd_stage_bytes(b, st->arg[HD_ARG_LDB], st->p.b.elem);
   hd_value *first = hd_stage_bytes(b, hd_widen(b, t ? place->b_col0 : k0), st->p.b.elem);
   hd_value *exist = hd_stage_bytes(b, hd_widen(b, st->arg[t ? HD_ARG_N : HD_ARG_K]), st->p.b.elem);
@@ -252,8 +251,8 @@ static void copy_b_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place,
     hd_op_set_flag(st->module, op, HD_ATTR_GATHER_B);
 }
 
-/* A by cp.async, a block of the packed order a slab. Slabs past the last are the last again, as in
- * copy_a_bulk: zeros would not do, since 0x0 is no metadata that the ISA defines. */
+/* Copies A by cp.async, one packed block per slab. Slabs after the last one repeat the last, as in
+ * copy_a_bulk. They are not zeros, since 0x0 is not metadata that the ISA defines. */
 static void copy_a_cp_async(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                             hd_value *cursor) {
   int64_t block = hd_block_bytes(st->p.a_elem);
@@ -270,7 +269,7 @@ static void copy_a_cp_async(hd_stage *st, hd_builder *b, const hd_tile_place *pl
   }
 }
 
-/* The scales of a k-block are a row of their matrix: the tile's piece of it, zeros past its end. */
+/* The scales of a k-block are a row of a matrix. Copies the tile's part; zeros after the end. */
 static void copy_scale_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                             hd_value *cursor) {
   static const hd_arg_kind ptr[] = {HD_ARG_BLOCK_SCALE_A, HD_ARG_BLOCK_SCALE_B},
@@ -286,21 +285,21 @@ static void copy_scale_rows(hd_stage *st, hd_builder *b, const hd_tile_place *pl
   }
 }
 
-/* A tensor map's box has at most 256 elements a side. */
+/* A box of a tensor map has at most 256 elements per dimension. */
 int32_t hd_stage_scale_box(const hd_stage *st, int which) {
-  enum { MOST = 256 };
+  enum { MAX_BOX = 256 };
   int32_t rows = which ? st->s.tile_n : st->s.tile_m;
-  return which == 0 && st->p.block_rows > 1 ? HD_SCALE_BOX : rows > MOST ? rows / 2 : rows;
+  return which == 0 && st->p.block_rows > 1 ? HD_SCALE_BOX : rows > MAX_BOX ? rows / 2 : rows;
 }
 
-/* The first scale of the box that has those of rows from row0 on. */
+/* The first scale of the box that has the scale of row row0; a scale is for `rows` rows. */
 static hd_value *first_block(hd_builder *b, hd_value *row0, int32_t rows) {
   hd_value *unit = hd_arith_const(b, HD_OP_DIV, row0, HD_SCALE_UNIT * rows);
   return hd_arith_const(b, HD_OP_MUL, unit, HD_SCALE_UNIT);
 }
 
-/* The f32 scales of a k-block are a line of their matrix: the tile's part of it, zeros past its
- * end. A CTA brings its own, whatever it shares. */
+/* The f32 scales of a k-block are a line of a matrix. Copies the tile's part; zeros after the end.
+ * Each CTA copies its own scales, even if it shares an operand. */
 static void copy_scale_boxes(hd_stage *st, hd_builder *b, const hd_tile_place *place, int which,
                              hd_value *kg, hd_value *cursor) {
   enum { BYTES = 4 };

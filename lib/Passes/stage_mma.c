@@ -5,10 +5,11 @@
 #include "Passes/stage.h"
 
 enum { MAX_STRIPS = 32, MAX_BLOCKS = 32 };
-/* Lanes of a quad hold scales of eight rows each: a register serves so many strips, or blocks. */
+/* Each lane of a quad holds the scales of eight rows; a register has those of so many strips or
+ * blocks. */
 enum { SCALED_STRIPS = 2, SCALED_BLOCKS = 4 };
 
-/* What one warp owns of the tile: strips of 16 rows, blocks of 8 columns. */
+/* The part of the tile that one warp owns: strips of 16 rows, blocks of 8 columns. */
 typedef struct warp_tile {
   int32_t n_strips, n_blocks;
   hd_value *warp, *strip[MAX_STRIPS], *block[MAX_BLOCKS]; /* strip: index; block: first column */
@@ -52,8 +53,8 @@ typedef struct warp_scales {
   hd_value *a[MAX_STRIPS / SCALED_STRIPS], *b[MAX_BLOCKS / SCALED_BLOCKS];
 } warp_scales;
 
-/* Word `word` of the scales of n strips (A; first: their numbers) or blocks of 8 columns (B; first:
- * their first columns). */
+/* Loads word `word` of the scales of n strips (A; first: strip indices) or blocks of 8 columns (B;
+ * first: their first columns). */
 static void load_scales(hd_stage *st, hd_builder *b, hd_operand_id operand, hd_value *cursor,
                         hd_value *const *first, int32_t n, int32_t word, hd_value **out) {
   bool of_a = operand == HD_OPERAND_SCALE_A;
@@ -70,7 +71,7 @@ static void load_scales(hd_stage *st, hd_builder *b, hd_operand_id operand, hd_v
   }
 }
 
-/* A step's scales follow those of the one before: in the same word, or in the next. */
+/* The scales of a step follow those of the previous step, in the same word or in the next one. */
 static void load_step_scales(hd_stage *st, hd_builder *b, const warp_tile *t, hd_value *cursor,
                              int32_t step, warp_scales *s) {
   int32_t at = step * st->row->scale_vec, word = at / HD_SCALES_A_WORD;
@@ -80,7 +81,7 @@ static void load_step_scales(hd_stage *st, hd_builder *b, const warp_tile *t, hd
   load_scales(st, b, HD_OPERAND_SCALE_B, cursor, t->block, t->n_blocks, word, s->b);
 }
 
-/* Strip i times block j. */
+/* Multiplies strip i by block j. */
 static hd_value *mma(hd_stage *st, hd_builder *b, hd_value *const operands[4], const warp_scales *s,
                      int32_t i, int32_t j, int32_t step) {
   hd_value *in[] = {operands[0], operands[1], operands[2], operands[3], NULL, NULL};
@@ -134,8 +135,7 @@ static void copy_if_any(hd_stage *st, hd_builder *b, const hd_tile_place *place,
   hd_build_yield(&no, NULL, 0);
 }
 
-/* The stages in flight before the first computation: all but one. Gives the cursor to write
- * next. */
+/* Copies all stages but one before the first computation. Returns the cursor of the next copy. */
 static hd_value *prologue(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                           hd_value *cursor) {
   hd_value *ahead = hd_i32(b, st->s.stages - 1);

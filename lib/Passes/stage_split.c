@@ -24,7 +24,7 @@ static hd_value *find_partial(hd_stage *st, hd_builder *b, const hd_tile_place *
   return hd_arith(b, HD_OP_ADD, slot, within);
 }
 
-/* Bytes between two parts of a tile. With stream_k the slots of a cluster's CTAs are interleaved. */
+/* Bytes between two parts of a tile. stream_k interleaves the slots of a cluster's CTAs. */
 static int64_t part_bytes(const hd_stage *st) {
   return hd_stage_slot_bytes(st) * (st->s.stream_k ? st->cluster : 1);
 }

@@ -1,7 +1,7 @@
 #include "Passes/arith.h"
 #include "Passes/stage.h"
 
-enum { BLOCK_ELEMS = 4 /* of a lane, of 8 columns */ };
+enum { BLOCK_ELEMS = 4 /* elements per lane of a block of 8 columns */ };
 
 int32_t hd_stage_word(const hd_stage *st, int32_t step) {
   return st->row->n_selectors > 1 ? 0 : step;
@@ -60,7 +60,7 @@ void hd_stage_set_epilogue(hd_stage *st, hd_op *op) {
   }
 }
 
-/* Factors stand behind all statistics (stage_reduce.c), a slot for 128 rows of D. */
+/* The slots of factors follow those of statistics (stage_reduce.c): one slot per 128 rows of D. */
 static hd_value *factor_slot(hd_stage *st, hd_builder *b, hd_value *strip) {
   if (!st->sr || !st->p.scale_d)
     return NULL;
@@ -68,7 +68,7 @@ static hd_value *factor_slot(hd_stage *st, hd_builder *b, hd_value *strip) {
   return hd_arith_const(b, HD_OP_ADD, block, st->slots.blocks * st->slots.rows);
 }
 
-/* What finish.tile made is only converted, and multiplied by the factors of its rows. */
+/* Results of finish.tile are only converted, and multiplied by the factors of their rows. */
 static void add_factors(hd_stage *st, hd_op *op, hd_value *slot) {
   if (st->sr)
     hd_op_set_flag(st->module, op, HD_ATTR_FINISHED);
@@ -82,7 +82,7 @@ static hd_value *row_of(hd_builder *b, const hd_tile_place *place, hd_value *str
   return hd_arith(b, HD_OP_ADD, place->row0, hd_arith_const(b, HD_OP_MUL, strip, HD_STRIP_ROWS));
 }
 
-/* The plan's; the last blocks of a tile in tensor memory may be fewer than lanes trade. */
+/* The plan's path. The last blocks of a tile in tensor memory may be too few for `quad`. */
 static const char *store_path(const hd_stage *st, int32_t n_blocks) {
   bool no_quad = st->s.store == HD_STORE_QUAD && n_blocks < HD_QUAD_BLOCKS;
   return hd_key_word(HD_KEY_STORE, no_quad ? HD_STORE_DIRECT : st->s.store);

@@ -1,16 +1,16 @@
-/* The loops of a kernel whose accumulators and metadata lie in tensor memory. They become four
- * roles: the producer copies, the metadata warps store metadata to tensor memory, one thread of the
- * MMA warp copies block scales there and multiplies, and the consumer writes D; slots of the
- * accumulators let it write one tile while the next is multiplied. */
+/* The loops of a kernel with accumulators and metadata in tensor memory. split_roles makes four
+ * roles of them: the producer copies; the metadata warps store metadata to tensor memory; one
+ * thread of the MMA warp copies block scales there and multiplies; the consumer writes D. With two
+ * slots of accumulators, it writes one tile while the next is multiplied. */
 #include "Passes/accesses.h"
 #include "Passes/arith.h"
 #include "Schedule/resources.h"
 #include "Passes/stage.h"
 
 enum {
-  STRIPS = 2,       /* of a warp: the 32 lanes of tensor memory that it reaches */
-  MOST_PIECES = 16,
-  PLAIN_OPERANDS = 7 /* of an instruction without block scales */
+  STRIPS = 2,       /* per warp: the 32 lanes of tensor memory that it can access */
+  MAX_PIECES = 16,
+  PLAIN_OPERANDS = 7 /* operands of an instruction without block scales */
 };
 
 static void set_row(hd_stage *st, hd_op *op, const char *name, int32_t number) {
@@ -22,12 +22,12 @@ static hd_value *strip_of(hd_builder *b, hd_value *warp, int32_t i) {
   return hd_arith_const(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, warp, STRIPS), i);
 }
 
-/* A word of wgmma's metadata, stored as 16 lanes of 64 bits, lies as tcgen05.mma.sp reads it: lane
- * (g, q) goes to row g + 8 * (q % 2) of the strip, column q / 2. */
+/* A store of 16 lanes x 64 bits converts a metadata word of wgmma to the layout of tcgen05.mma.sp:
+ * lane (g, q) goes to row g + 8 * (q % 2) of the strip, column q / 2. */
 static void move_metadata(hd_stage *st, hd_builder *b, hd_value *warp, hd_value *cursor) {
-  enum { MOST_WORDS = 2 };
+  enum { MAX_WORDS = 2 };
   int32_t n = hd_block_meta_words(st->p.a_elem);
-  hd_value *word[STRIPS][MOST_WORDS], *strip[STRIPS];
+  hd_value *word[STRIPS][MAX_WORDS], *strip[STRIPS];
   for (int32_t i = 0; i < STRIPS; i++) {
     strip[i] = strip_of(b, warp, i);
     for (int32_t w = 0; w < n; w++) {
@@ -45,7 +45,8 @@ static void move_metadata(hd_stage *st, hd_builder *b, hd_value *warp, hd_value 
   }
 }
 
-/* The stage's block scales, by the thread that multiplies: they are there before it does. */
+/* Copies the stage's block scales. The thread that multiplies issues the copy, which completes
+ * before the multiplication. */
 static void move_scales(hd_stage *st, hd_builder *b, hd_value *cursor) {
   const int32_t rows[] = {st->s.tile_m, st->s.tile_n};
   for (int i = 0; st->factors[0] && i < 2; i++) {
@@ -57,7 +58,7 @@ static void move_scales(hd_stage *st, hd_builder *b, hd_value *cursor) {
   }
 }
 
-/* K-block kg of a tile whose first column is col0. */
+/* Multiplies k-block kg of a tile whose first column is col0. */
 static void multiply(hd_stage *st, hd_builder *b, hd_value *sums, hd_value *cursor, hd_value *more,
                      hd_value *kg, hd_value *col0) {
   hd_value *yes = hd_build_i1(b, true);
@@ -74,8 +75,8 @@ static void multiply(hd_stage *st, hd_builder *b, hd_value *sums, hd_value *curs
   }
 }
 
-/* for k: copy the stage, move its metadata and block scales, multiply it. Gives the cursor behind
- * the last one. */
+/* for k: copy the stage, move its metadata and block scales, multiply. Returns the cursor after the
+ * last stage. */
 static hd_value *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
                             hd_value *sums, hd_value *cursor) {
   hd_op *loop = hd_build_for(b, place->k_lo, place->k_hi, st->one, &cursor, 1);
@@ -92,15 +93,15 @@ static hd_value *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *pl
   return loop->results[0];
 }
 
-/* What a warp loads of a strip at once. */
+/* A part of a strip that a warp loads at once. */
 typedef struct piece {
   hd_value *strip;
   int32_t col, n_blocks; /* of 8 columns */
 } piece;
 
-/* The widest first; the strips of the same columns after each other, so that what depends on the
- * column is forgotten soon. */
-static int32_t find_pieces(hd_stage *st, hd_builder *b, hd_value *warp, piece pieces[MOST_PIECES]) {
+/* The widest pieces first. The strips of the same columns follow each other, which shortens the
+ * live ranges of values that depend on the column. */
+static int32_t find_pieces(hd_stage *st, hd_builder *b, hd_value *warp, piece pieces[MAX_PIECES]) {
   int32_t n = 0, blocks = hd_plan_store_blocks(st->plan);
   hd_value *strip[STRIPS];
   for (int32_t i = 0; i < STRIPS; i++)
@@ -128,11 +129,11 @@ static void store(hd_stage *st, hd_builder *b, const hd_tile_place *place, const
   hd_stage_store(st, b, place, x->strip, col, &acc, 1);
 }
 
-/* Piece by piece; all of them at once where they are parts of a sum. */
+/* Stores piece by piece. If the tile is divided, all pieces are loaded and summed first. */
 static void store_tile(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
                        hd_value *sums) {
-  piece pieces[MOST_PIECES];
-  hd_value *acc[MOST_PIECES];
+  piece pieces[MAX_PIECES];
+  hd_value *acc[MAX_PIECES];
   int32_t n = find_pieces(st, b, warp, pieces);
   for (int32_t i = 0; i < n; i++) {
     acc[i] = load(st, b, sums, &pieces[i]);

@@ -55,8 +55,7 @@ static hd_value *mma(hd_stage *st, hd_builder *b, hd_value *acc, hd_value *a, hd
   return op->results[0];
 }
 
-/* All that one stage computes: metadata (and A's fragments) first, then the batch. acc in, acc
- * out. */
+/* Computes one stage: loads metadata (and A's fragments), then issues the batch. Updates acc. */
 static void compute(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value *k,
                     hd_value *k_lo, hd_value *cursor, hd_value **acc) {
   hd_value *word[MAX_SLABS][4], *a[MAX_SLABS][4];
@@ -81,7 +80,7 @@ static void compute(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value
                    step ? yes : more, step);
 }
 
-/* The row of a stage's scales of A that a warp's first row has. */
+/* A warp's first row, counted from the first scale of A in the slot. */
 static hd_value *first_row(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                            const warp_rows *rows) {
   hd_value *row = hd_arith_const(b, HD_OP_MUL, rows->strip[0], HD_STRIP_ROWS);
@@ -89,11 +88,11 @@ static hd_value *first_row(hd_stage *st, hd_builder *b, const hd_tile_place *pla
   if (st->p.block_rows == 1 || st->s.tile_m % unit == 0)
     return row;
   hd_value *inside = hd_arith(b, HD_OP_REM, place->row0, hd_i32(b, unit));
-  return hd_arith(b, HD_OP_ADD, row, inside); /* the box begins in front of the tile */
+  return hd_arith(b, HD_OP_ADD, row, inside); /* the box begins before the tile */
 }
 
-/* Adds what the stage computed, scaled, to the sums: both in and out. Right behind the wait, so
- * that its scales are read in front of that. */
+/* Adds the scaled results of a stage to the sums. Updates sums and acc, so that the op follows the
+ * wait for acc; its scales are read before the wait. */
 static void promote(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value *cursor,
                     hd_value *row, hd_value **sums, hd_value **acc) {
   int32_t n = rows->slabs_each;
@@ -111,7 +110,7 @@ static void promote(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value
   memcpy(acc, op->results + n, sizeof *acc * (size_t)n);
 }
 
-/* Where sums are promoted, from zero on in front of the accumulators; gives how many. */
+/* With promotion, initialises the sums, which precede the accumulators. Returns their number. */
 static int32_t begin_sums(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value **sums) {
   int32_t n = hd_scales_promoted(&st->p) ? rows->slabs_each : 0;
   for (int32_t i = 0; i < n; i++)

@@ -14,7 +14,7 @@
 
 enum { MAX_CARRIED = 16 };
 
-/* The loop's body for stage i at the builder's place; `carried` goes in and comes out. */
+/* Clones the loop's body for stage i at the insertion point, and updates `carried`. */
 static void build_iteration(hd_builder *b, const hd_op *loop, hd_value *i, hd_value **carried) {
   const hd_region *body = loop->regions[0];
   hd_value_map map = {0};
@@ -47,7 +47,7 @@ static hd_op *build_pairs(hd_builder *b, const hd_op *loop, hd_value *even) {
   return pairs;
 }
 
-/* What is left of an odd count: one stage, whose index is `even`. */
+/* The remainder of an odd count: one stage, whose index is `even`. */
 static hd_op *build_last(hd_builder *b, const hd_op *loop, hd_value *odd, hd_value *even,
                          hd_value *const *values) {
   hd_type types[MAX_CARRIED];
