@@ -2,7 +2,7 @@
 
 #include "Support/arena.h"
 
-/* The place of a key in the open-addressed table: its own, or the free one where it would stand. */
+/* The slot of a key in the open-addressed table, or the free slot for it. */
 static int32_t place_of(const hd_facts *facts, const hd_value *value) {
   uint64_t mixed = (uint64_t)(uintptr_t)value * UINT64_C(0x9e3779b97f4a7c15);
   int32_t i = (int32_t)(mixed >> 33) & (facts->cap - 1);

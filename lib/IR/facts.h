@@ -1,4 +1,4 @@
-/* IR/facts.h: a number for each of many values: a hash table. */
+/* IR/facts.h: a hash table from values to numbers. */
 #ifndef HD_FACTS_H
 #define HD_FACTS_H
 

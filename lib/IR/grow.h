@@ -1,4 +1,4 @@
-/* IR/grow.h: arrays that grow in an arena, without a stored capacity. */
+/* IR/grow.h: growing arrays in an arena, without a stored capacity. */
 #ifndef HD_GROW_H
 #define HD_GROW_H
 
@@ -7,8 +7,8 @@
 
 #include "Support/arena.h"
 
-/* Room for one more element in an array that was only ever grown by hd_grow, or that hd_grow_exact
- * made: it moves when its length is 0 or a power of two. */
+/* Makes room for one more element in an array that was made by hd_grow or hd_grow_exact only. The
+ * array is moved if its length is 0 or a power of two. */
 static inline void *hd_grow(hd_arena *arena, void *array, int32_t n, size_t elem_bytes) {
   if (n != 0 && (n & (n - 1)) != 0)
     return array;
@@ -18,7 +18,7 @@ static inline void *hd_grow(hd_arena *arena, void *array, int32_t n, size_t elem
   return moved;
 }
 
-/* An array of n elements with the room that hd_grow expects. */
+/* An array of n elements with the capacity that hd_grow expects. */
 static inline void *hd_grow_exact(hd_arena *arena, int32_t n, size_t elem_bytes) {
   size_t cap = 1;
   while (cap < (size_t)n)

@@ -43,7 +43,7 @@ static void skip_blanks(hd_lexer *lexer) {
   }
 }
 
-/* From start (before or at the lexer's place) to the last character of a word. */
+/* Lexes the rest of a word that begins at start (at or before the lexer's position). */
 static heddle_status lex_word(hd_lexer *lexer, hd_token *token, const char *start) {
   while (!at_end(lexer) && is_word_letter(*lexer->at))
     step(lexer);
@@ -60,7 +60,7 @@ static int hex_digit(char c) {
   return found ? (int)(found - digits) : -1;
 }
 
-/* One character of a string after its backslash; -1: not an escape that we know. */
+/* The character of an escape, after its backslash; -1: an unknown escape. */
 static int unescape(hd_lexer *lexer) {
   char c = *lexer->at;
   if (c == '"' || c == '\\')

@@ -1,4 +1,4 @@
-/* IR/lexer.h: the words of the IR's text. */
+/* IR/lexer.h: tokens of the IR's text. */
 #ifndef HD_LEXER_H
 #define HD_LEXER_H
 
@@ -15,7 +15,7 @@ typedef enum hd_token_kind {
 typedef struct hd_token {
   hd_token_kind kind;
   char mark;
-  bool starts_line; /* nothing but blanks stands before it on its line */
+  bool starts_line; /* only blanks precede the token on its line */
   const char *text; /* of WORD, VALUE (without %) and STRING (unescaped); in the arena */
   hd_loc loc;
 } hd_token;
@@ -31,7 +31,7 @@ typedef struct hd_lexer {
 } hd_lexer;
 
 enum { HD_MAX_WORD = 4096 }; /* characters */
-/* All of the text is one WORD, and no negative number. */
+/* Whether the whole text is one WORD and not a negative number. */
 bool hd_is_word(const char *text);
 
 heddle_status hd_lex(hd_lexer *lexer, hd_token *token);

@@ -123,7 +123,7 @@ bool hd_slot_next(const char **cursor, hd_slot *slot) {
   return true;
 }
 
-/* ORDER LETTERS: the letters of ops.def, their type and what messages call it. */
+/* ORDER LETTERS: the letters of ops.def, their types, and the text of a type in messages. */
 static const struct {
   char letter;
   hd_type_kind kind;

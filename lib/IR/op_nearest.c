@@ -1,4 +1,4 @@
-/* What a misspelt op, attribute or element type should have been. */
+/* Suggestions for misspelt ops, attributes and element types. */
 #include "IR/op_info.h"
 #include "Support/nearest.h"
 

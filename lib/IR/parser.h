@@ -1,4 +1,4 @@
-/* IR/parser.h: what the files of the parser share. */
+/* IR/parser.h: shared declarations of the parser's files. */
 #ifndef HD_PARSER_H
 #define HD_PARSER_H
 
@@ -12,7 +12,7 @@ typedef struct hd_parser {
   hd_module *module;
   hd_scope scope;
   int32_t depth; /* regions around the next token */
-  uint64_t shortages; /* of memory, when it began */
+  uint64_t shortages; /* hd_memory_shortages at the start */
 } hd_parser;
 
 heddle_status hd_parser_advance(hd_parser *p);
@@ -21,7 +21,7 @@ bool hd_parser_at_mark(const hd_parser *p, char mark);
  */
 heddle_status hd_parser_expect(hd_parser *p, char mark, const char *where);
 heddle_status hd_parser_expect_word(hd_parser *p, const char *word);
-/* "got X; legal: Y", X being the next token. */
+/* Reports "got X; legal: Y", where X is the next token. */
 heddle_status hd_parser_unexpected(hd_parser *p, const char *expected);
 /* Moves past a word, an integer, an element type. */
 heddle_status hd_parser_word(hd_parser *p, const char *what, const char **text);

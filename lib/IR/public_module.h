@@ -1,4 +1,4 @@
-/* IR/public_module.h: what stands behind heddle_module. */
+/* IR/public_module.h: the definition of heddle_module. */
 #ifndef HD_PUBLIC_MODULE_H
 #define HD_PUBLIC_MODULE_H
 
@@ -9,7 +9,7 @@ struct heddle_module {
   hd_module *ir; /* owned */
 };
 
-/* Verifies and wraps it. ir is consumed, also on failure. */
+/* Verifies and wraps a module. ir is consumed, also on failure. */
 heddle_status hd_public_module(heddle_context *ctx, hd_module *ir, heddle_module **module);
 
 #endif

@@ -11,7 +11,7 @@ static int32_t *bucket_of(const hd_scope *scope, uint64_t hash) {
   return &scope->buckets[hash & (uint64_t)(scope->n_buckets - 1)];
 }
 
-/* Newest first in each bucket, so that leaving a scope only moves heads. */
+/* Each bucket is a list with the newest entry first, so that leaving a scope only moves heads. */
 static void link_entry(hd_scope *scope, int32_t i) {
   int32_t *head = bucket_of(scope, scope->entries[i].hash);
   scope->entries[i].older = *head;

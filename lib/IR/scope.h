@@ -1,11 +1,11 @@
-/* IR/scope.h: names that are visible, for the parser, the printer and the verifier. */
+/* IR/scope.h: visible names, for the parser, the printer and the verifier. */
 #ifndef HD_SCOPE_H
 #define HD_SCOPE_H
 
 #include "IR/ir.h"
 
-/* Names of values, visible until hd_scope_leave of the mark that hd_scope_enter gave. Strings are
- * borrowed for the life of the scope. Zero-initialise to start. */
+/* Names of values. A name is visible until hd_scope_leave of the mark that hd_scope_enter returned.
+ * Strings are borrowed for the life of the scope. Zero-initialise to start. */
 typedef struct hd_scope_entry {
   const char *name;
   hd_value *value;
@@ -22,7 +22,7 @@ typedef struct hd_scope {
 int32_t hd_scope_enter(const hd_scope *scope);
 void hd_scope_leave(hd_scope *scope, int32_t mark);
 void hd_scope_add(hd_scope *scope, const char *name, hd_value *value);
-/* The visible entry of that name, NULL when there is none; valid until the next add. */
+/* The visible entry of a name, or NULL; valid until the next add. */
 const hd_scope_entry *hd_scope_find(const hd_scope *scope, const char *name);
 void hd_scope_free(hd_scope *scope);
 

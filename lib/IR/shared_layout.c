@@ -2,8 +2,8 @@
 
 #include "Spec/spec.h"
 
-/* No device has more; keeps the arithmetic far from overflow. */
-enum { MOST_BYTES = 1 << 20 };
+/* No device has more shared memory; the limit keeps the arithmetic far from overflow. */
+enum { MAX_BYTES = 1 << 20 };
 
 static bool in_tensor(const hd_op *op) {
   return op->kind == HD_OP_BUFFER && hd_op_is(op, HD_ATTR_SPACE, "tmem");
@@ -15,14 +15,14 @@ static bool in_shared(const hd_op *op) {
 }
 
 static heddle_status place(heddle_context *ctx, const hd_op *op, hd_shared_layout *layout) {
-  bool buffer = op->kind == HD_OP_BUFFER; /* else words of 8 bytes; one for tcgen05.alloc */
+  bool buffer = op->kind == HD_OP_BUFFER; /* others are words of 8 bytes; tcgen05.alloc has one */
   int64_t bytes = buffer ? hd_op_int(op, HD_ATTR_BYTES, 0) : HD_BARRIER_BYTES;
   int64_t align = buffer ? hd_op_int(op, HD_ATTR_ALIGN, 0) : HD_BARRIER_BYTES;
   int64_t stages = hd_op_int(op, HD_ATTR_STAGES, !buffer);
-  if (bytes <= 0 || bytes > MOST_BYTES || stages <= 0 || stages > 1024)
+  if (bytes <= 0 || bytes > MAX_BYTES || stages <= 0 || stages > 1024)
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "shared.size",
                     "%lld bytes in %lld stages; legal: 1 to %d bytes, 1 to 1024 stages",
-                    (long long)bytes, (long long)stages, MOST_BYTES);
+                    (long long)bytes, (long long)stages, MAX_BYTES);
   if (align <= 0 || align > HD_SHARED_ALIGN || (align & (align - 1)) || bytes % align)
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "shared.align",
                     "alignment %lld of slots of %lld bytes; legal: a power of two up to %d that "
@@ -74,6 +74,6 @@ int64_t hd_tensor_column(const hd_op *kernel, const hd_op *op) {
 int32_t hd_tensor_ctas(const hd_op *kernel) {
   const hd_op *mma = hd_find_op(kernel->regions[0], HD_OP_TCGEN05_MMA_SP);
   const char *name = mma ? hd_op_str(mma, HD_ATTR_ROW) : NULL;
-  const hd_spec_row *row = name ? hd_spec_find(name) : NULL; /* the verifier asks before it knows */
+  const hd_spec_row *row = name ? hd_spec_find(name) : NULL; /* the IR may not be verified yet */
   return row && row->cta_group > 1 ? row->cta_group : 1;
 }
