@@ -16,7 +16,7 @@
 
 typedef enum hd_level { HD_LEVEL_PROBLEM, HD_LEVEL_TILE, HD_LEVEL_ROLE } hd_level;
 
-/* Types of values. elem and n count only where a kind says so. */
+/* Types of values. elem and n are used only by the kinds that name them. */
 typedef enum hd_type_kind {
   HD_TYPE_NONE,
   HD_TYPE_I1,
@@ -29,7 +29,7 @@ typedef enum hd_type_kind {
   HD_TYPE_BUFFER,  /* buffer */
   HD_TYPE_BARRIER, /* barrier */
   HD_TYPE_CURSOR,  /* cursor: (slot, phase) in a ring */
-  HD_TYPE_FRAG     /* frag<f32 x 128>: n elements of elem a thread, packed into 32-bit registers;
+  HD_TYPE_FRAG     /* frag<f32 x 128>: n elements of elem per thread, packed into 32-bit registers;
                       raw 32-bit words (metadata) are s32 */
 } hd_type_kind;
 
@@ -57,7 +57,7 @@ static inline hd_type hd_type_frag(heddle_elem elem, int32_t n) {
   return (hd_type){HD_TYPE_FRAG, elem, n};
 }
 bool hd_type_equal(hd_type a, hd_type b);
-/* Registers of 32 bits a thread needs for a fragment. */
+/* 32-bit registers of a fragment, per thread. */
 int32_t hd_type_registers(hd_type frag);
 
 typedef enum hd_op_kind {
@@ -95,7 +95,7 @@ typedef enum hd_op_issuer {
   HD_BY_CLUSTER
 } hd_op_issuer;
 
-/* Effects of ops.def as bits. */
+/* The effects of ops.def as bits. */
 enum {
   HD_EFFECT_PURE = 1 << 0,
   HD_EFFECT_RD_GLOBAL = 1 << 1,
@@ -110,7 +110,7 @@ enum {
   HD_EFFECT_SYNC = 1 << 10
 };
 
-/* The row of ops.def. */
+/* A row of ops.def. */
 typedef struct hd_op_info {
   const char *text, *levels;
   const char *operands, *operand_names; /* letters; words */
@@ -129,7 +129,7 @@ typedef struct hd_module hd_module;
 
 typedef struct hd_attr {
   hd_attr_key key;
-  int64_t i;             /* INT; ELEM as heddle_elem; ARG as hd_arg_kind, NONE: unknown; FLAG 1 */
+  int64_t i;             /* INT; ELEM: heddle_elem; ARG: hd_arg_kind, NONE if unknown; FLAG: 1 */
   const char *s;         /* STRING, SYMBOL; the name of an ARG */
   const int64_t *ints;   /* INTS */
   const hd_expr *exprs;  /* EXPRS */
@@ -162,7 +162,7 @@ struct hd_op {
   hd_region **regions;
 };
 
-/* ---- operands by name: hd_for_lo(op) … (the table in ops.def) ---- */
+/* ---- operands by name, e.g. hd_for_lo(op) (the table is in ops.def) ---- */
 #define HD_IN(set, name, letter) HD_AT_##set##_##name,
 #define HD_IN_OPTIONAL HD_IN
 #define HD_IN_LIST HD_IN
@@ -189,16 +189,16 @@ struct hd_op {
 #undef HD_IN_OPTIONAL
 #undef HD_IN_LIST
 
-/* ORDER BATCH: store.tile and stage.tile have row, column, m, n and g at the same places,
- * finish.tile in the same order. */
+/* ORDER BATCH: store.tile and stage.tile have row, column, m, n and g at the same indices;
+ * finish.tile has them in the same order. */
 _Static_assert((int)HD_AT_store_tile_row == (int)HD_AT_stage_tile_row &&
                    (int)HD_AT_store_tile_g == (int)HD_AT_stage_tile_g &&
                    (int)HD_AT_store_tile_g - (int)HD_AT_store_tile_row ==
                        (int)HD_AT_finish_tile_g - (int)HD_AT_finish_tile_row,
                "ORDER BATCH");
 
-/* The index of a batch's matrix, the operand `at` of an op that may have one there; NULL: it has
- * none. What stands behind it, fragments or a barrier, is of another type. */
+/* The optional operand `at` of an op: the index of a matrix in a batch; NULL: absent. The operands
+ * after it have other types (buffers, fragments or a barrier). */
 static inline hd_value *hd_op_batch(const hd_op *op, int32_t at) {
   bool has = at < op->n_operands && op->operands[at]->type.kind == HD_TYPE_I32;
   return has ? op->operands[at] : NULL;
@@ -206,9 +206,9 @@ static inline hd_value *hd_op_batch(const hd_op *op, int32_t at) {
 static inline int32_t hd_op_behind_batch(const hd_op *op, int32_t at) {
   return at + (hd_op_batch(op, at) != NULL);
 }
-/* What store.tile, stage.tile and finish.tile have of a strip: its row, behind which column, m and
- * n stand; a batch's matrix; the buffer of factors, behind which their slot stands (past the last
- * operand: there is none); the first fragment. */
+/* Operand indices of store.tile, stage.tile and finish.tile: the row, followed by column, m and n;
+ * the index of a batch's matrix; the first fragment; the buffer of factors, followed by their slot
+ * (n_operands: absent). */
 static inline int32_t hd_strip_row_at(const hd_op *op) {
   return op->kind == HD_OP_FINISH_TILE ? (int)HD_AT_finish_tile_row : (int)HD_AT_store_tile_row;
 }
@@ -226,7 +226,7 @@ static inline int32_t hd_strip_factors_at(const hd_op *op) {
   bool has = at < op->n_operands && op->operands[at]->type.kind == HD_TYPE_BUFFER;
   return has ? at : op->n_operands;
 }
-/* Of copy.tma the barrier. */
+/* The operand index of copy.tma's barrier. */
 static inline int32_t hd_copy_tma_barrier_at(const hd_op *op) {
   return hd_op_behind_batch(op, HD_AT_copy_tma_g);
 }
@@ -236,26 +236,26 @@ struct hd_module {
   hd_arena arena;
   hd_level level;
   bool sync_placed;
-  const char *file; /* of the text, or NULL */
+  const char *file; /* name of the text's file, or NULL */
   hd_region *body;  /* kernels */
-  struct hd_plan *plans; /* what passes have decided of them so far (Passes/plan.h); of the arena */
+  struct hd_plan *plans; /* the kernels' plans so far (Passes/plan.h); in the arena */
 };
 
 hd_module *hd_module_create(hd_level level);
 void hd_module_free(hd_module *module); /* accepts NULL */
 hd_module *hd_module_clone(const hd_module *module); /* owned */
-/* The same, where a caller can be told that memory ran out. */
+/* The same, but returns a status if memory ran out. */
 heddle_status hd_module_copy(heddle_context *ctx, const hd_module *module, hd_module **copy);
 
-/* ---- attributes (absent: the given default, NULL or false) ---- */
+/* ---- attributes (if absent: the given default, NULL or false) ---- */
 const hd_attr *hd_op_attr(const hd_op *op, hd_attr_key key); /* NULL when absent */
 bool hd_op_has(const hd_op *op, hd_attr_key key);
 int64_t hd_op_int(const hd_op *op, hd_attr_key key, int64_t otherwise);
 const char *hd_op_str(const hd_op *op, hd_attr_key key); /* STRING, SYMBOL, ARG; NULL: absent */
 bool hd_op_is(const hd_op *op, hd_attr_key key, const char *symbol);
 heddle_elem hd_op_elem(const hd_op *op, hd_attr_key key);
-hd_arg_kind hd_op_arg(const hd_op *op); /* of arg and tmap; NONE: it is unknown */
-/* Bytes of the fragments of a partial.store or partial.sum in the workspace: 32 bits an element. */
+hd_arg_kind hd_op_arg(const hd_op *op); /* of arg and tmap; NONE: unknown */
+/* Bytes of a partial.store's or partial.sum's fragments in the workspace: 32 bits per element. */
 int64_t hd_partial_bytes(const hd_op *op);
 void hd_op_set_int(hd_module *m, hd_op *op, hd_attr_key key, int64_t value);
 void hd_op_set_str(hd_module *m, hd_op *op, hd_attr_key key, const char *text);
@@ -268,31 +268,31 @@ void hd_op_remove_attr(hd_op *op, hd_attr_key key);
 const char *hd_attr_name(hd_attr_key key);
 hd_attr_kind hd_attr_get_kind(hd_attr_key key);
 
-/* ---- building: a builder stands at a place in a region and puts ops there ---- */
+/* ---- building: a builder inserts ops at a position in a region ---- */
 typedef struct hd_builder {
   hd_module *module;
   hd_region *region;
   hd_op *before; /* NULL: at the end */
-  hd_loc loc;    /* given to every op built; at first that of the op beside, or around */
+  hd_loc loc;    /* of every op built; initially that of the adjacent or enclosing op */
 } hd_builder;
 
 hd_builder hd_builder_at_end(hd_module *module, hd_region *region);
 hd_builder hd_builder_before(hd_module *module, hd_op *op);
 hd_builder hd_builder_after(hd_module *module, hd_op *op);
 
-/* An op with the given operands and result types; its regions (info.n_regions) start empty.
- * Attributes are set afterwards. */
+/* Builds an op with the given operands and result types, and info.n_regions empty regions. The
+ * caller sets the attributes. */
 hd_op *hd_build(hd_builder *b, hd_op_kind kind, hd_value *const *operands, int32_t n_operands,
                 const hd_type *results, int32_t n_results);
-/* hd_build with the operands listed, at most one result. NULL operands are skipped. */
+/* hd_build with operands as arguments and at most one result. NULL operands are skipped. */
 hd_op *hd_build_op(hd_builder *b, hd_op_kind kind, hd_type result, int32_t n_operands, ...);
-/* The same, giving the result. */
+/* The same; returns the result. */
 hd_value *hd_build_value(hd_builder *b, hd_op_kind kind, hd_type result, int32_t n_operands, ...);
 hd_value *hd_build_i32(hd_builder *b, int64_t value);
 hd_value *hd_build_i64(hd_builder *b, int64_t value);
 hd_value *hd_build_i1(hd_builder *b, bool value);
 hd_value *hd_build_cmp(hd_builder *b, const char *pred, hd_value *x, hd_value *y);
-/* for: makes the region with arguments (i, carried...); end the body with hd_build_yield. */
+/* Builds a for whose region has arguments (i, carried...). End the body with hd_build_yield. */
 hd_op *hd_build_for(hd_builder *b, hd_value *lo, hd_value *hi, hd_value *step,
                     hd_value *const *carried, int32_t n_carried);
 hd_op *hd_build_if(hd_builder *b, hd_value *condition, const hd_type *results, int32_t n_results);
@@ -300,21 +300,21 @@ hd_op *hd_build_yield(hd_builder *b, hd_value *const *values, int32_t n);
 hd_value *hd_region_add_arg(hd_module *m, hd_region *region, hd_type type, const char *name);
 
 /* ---- changing ---- */
-void hd_op_erase(hd_op *op); /* unlinks it, with its regions */
+void hd_op_erase(hd_op *op); /* unlinks the op, with its regions */
 void hd_op_move_before(hd_op *op, hd_op *before);
 void hd_op_move_to_end(hd_op *op, hd_region *region);
 void hd_op_add_operand(hd_module *m, hd_op *op, hd_value *value);
 hd_value *hd_op_add_result(hd_module *m, hd_op *op, hd_type type);
-/* Every use of `old` inside `region` (nested regions included) that comes after `from` in program
- * order (NULL: every use) becomes `with`; uses by `from` and inside its own regions stay. */
+/* Replaces every use of `old` by `with` inside `region` (nested regions included) after `from` in
+ * program order (NULL: every use). Uses by `from` and inside its own regions stay. */
 void hd_replace_uses(hd_region *region, const hd_value *old, hd_value *with, const hd_op *from);
-/* A deep copy of an op at the builder's place. map: old → new, extended by what is copied;
- * zero-initialise to start. */
+/* hd_op_clone makes a deep copy of an op at the builder's position. map: old values → new values;
+ * the copied values are added. Zero-initialise to start. */
 typedef struct hd_value_map {
   hd_facts places; /* hd_value * as numbers */
 } hd_value_map;
 void hd_value_map_set(hd_value_map *map, const hd_value *from, hd_value *to);
-hd_value *hd_value_map_get(const hd_value_map *map, const hd_value *from); /* NULL when absent */
+hd_value *hd_value_map_get(const hd_value_map *map, const hd_value *from); /* NULL if absent */
 void hd_value_map_free(hd_value_map *map);
 hd_op *hd_op_clone(hd_builder *b, const hd_op *op, hd_value_map *map);
 
@@ -325,9 +325,9 @@ hd_op *hd_op_clone(hd_builder *b, const hd_op *op, hd_value_map *map);
 typedef heddle_status hd_visit(void *user, hd_op *op);
 /* Calls visit for every op, outer before inner, in program order; stops at the first failure. */
 heddle_status hd_walk(hd_region *region, hd_visit *visit, void *user);
-/* The first op of that kind, in program order; NULL when there is none. */
+/* The first op of that kind in program order, or NULL. */
 hd_op *hd_find_op(hd_region *region, hd_op_kind kind);
-/* The kernel that an op stands in. */
+/* The kernel that contains an op. */
 hd_op *hd_op_kernel(hd_op *op);
 
 /* ---- text ---- */
@@ -336,22 +336,22 @@ const char *hd_level_name(hd_level level); /* "problem", "tile", "role" */
  * owned. */
 heddle_status hd_parse(heddle_context *ctx, const char *file, const char *text, size_t n_bytes,
                        hd_module **module);
-/* Parses a text that Heddle wrote itself: diagnostics about its ops point at `place`, where the
- * user wrote what led to it (HD_NOWHERE: nowhere). */
+/* Parses a text that Heddle generated. Diagnostics about its ops refer to `place`, the location of
+ * the user's input from which the text was generated (HD_NOWHERE: none). */
 heddle_status hd_parse_made(heddle_context *ctx, hd_loc place, const char *text,
                             hd_module **module);
-/* Prints it; hd_parse of the result gives the same module, and printing again the same bytes. */
+/* Prints a module. hd_parse of the text gives the same module, which prints as the same bytes. */
 void hd_print(const hd_module *module, hd_strbuf *out);
 void hd_print_op(const hd_op *op, hd_strbuf *out); /* one op, with its regions */
 
 /* ---- verifying, hashing ---- */
-/* The largest m, n or k: a tile's padding past it still counts in 32 bits. */
+/* The maximum of m, n and k. With the padding of a tile it still fits into 32 bits. */
 enum { HD_SIZE_MOST = 1 << 30 };
-/* Structure (levels, operand and result types, attributes, dominance, yields, sync only when
- * placed) and the rules of each op. blame NULL: the input is wrong (HEDDLE_INVALID, or
- * HEDDLE_UNSUPPORTED); else the name of the pass that just ran: HEDDLE_INTERNAL naming it. */
+/* Verifies the structure (levels, operand and result types, attributes, dominance, yields, sync ops
+ * only if placed) and the rules of each op. blame NULL: errors are in the input (HEDDLE_INVALID or
+ * HEDDLE_UNSUPPORTED); else the name of the pass that just ran: HEDDLE_INTERNAL, which names it. */
 heddle_status hd_verify(heddle_context *ctx, const hd_module *module, const char *blame);
-/* The hash of the printed text, names of values and locations left out. */
+/* The hash of the printed text without names of values and locations. */
 hd_hash hd_module_hash(const hd_module *module);
 
 #endif

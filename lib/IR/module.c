@@ -16,7 +16,7 @@ void hd_module_free(hd_module *module) {
   hd_free(module);
 }
 
-/* Puts an op that stands nowhere into a region, before another op or (NULL) at the end. */
+/* Inserts an op that is in no region into a region, before another op or (NULL) at the end. */
 static void link_op(hd_op *op, hd_region *region, hd_op *before) {
   op->region = region;
   op->next = before;

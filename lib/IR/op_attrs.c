@@ -3,7 +3,7 @@
 #include "IR/grow.h"
 #include "IR/ir.h"
 
-/* The place of a key in the sorted list: of its attribute, or where it would stand. */
+/* The index of a key's attribute in the sorted list, or the index at which to insert it. */
 static int32_t place_of(const hd_op *op, hd_attr_key key) {
   int32_t i = 0;
   while (i < op->n_attrs && op->attrs[i].key < key)

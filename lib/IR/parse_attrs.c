@@ -4,7 +4,7 @@
 #include "IR/op_info.h"
 #include "IR/parser.h"
 
-/* One more item follows in a list: moves past the comma, or past the bracket and says no. */
+/* Moves past a comma (*on: another item follows) or past the closing bracket of a list. */
 static heddle_status list_goes_on(hd_parser *p, bool *on) {
   *on = hd_parser_at_mark(p, ',');
   return *on ? hd_parser_advance(p) : hd_parser_expect(p, ']', "or ',' in a list");

@@ -1,13 +1,13 @@
-/* The grammar, [] optional, … repeated:
+/* The grammar; []: optional, …: repeated.
  *
  *   text       module version=1 level=LEVEL sync=SYNC  statement …
  *   statement  [%name: type, … =] op [%name, …] [{attribute, …}] [region [else region]]
  *   region     [(%name: type, …)] { statement … }
  *   attribute  key = value, or the key of a flag
  *
- * A statement starts its line or its region; operands stand on the line of their op. An op that
- * takes attributes and has regions always shows its attributes, if only as {}. `else { yield }` may
- * be left out when the if has no results. */
+ * A statement begins on a new line or at the beginning of a region; operands are on the line of
+ * their op. An op that accepts attributes and has regions always has a list of attributes, possibly
+ * {}. `else { yield }` may be omitted if the `if` has no results. */
 #include "IR/parser.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "Support/file.h"
 #include "Support/nearest.h"
 
-/* Results of a statement, before its op is known. */
+/* Results of a statement, which precede its op. */
 struct results {
   hd_type *types;
   const hd_token *names;
@@ -28,7 +28,7 @@ static bool is_number(const char *text) {
   return text[strspn(text, "0123456789")] == '\0';
 }
 
-/* Makes a value visible; a number is a place holder, not a name to keep. */
+/* Makes a value visible. A number is only a placeholder and not kept as a name. */
 static heddle_status define(hd_parser *p, const hd_token *name, hd_value *value) {
   if (hd_scope_find(&p->scope, name->text))
     return hd_error(p->ctx, HEDDLE_INVALID, name->loc, "text.value-twice",
@@ -141,7 +141,7 @@ static heddle_status parse_else(hd_parser *p, hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* Names the nearest of the module's level; where none is near, those of a level that has few. */
+/* Suggests the nearest op of the module's level, or lists the ops of a level that has few. */
 static heddle_status unknown_op(hd_parser *p, hd_token name) {
   hd_level level = p->module->level;
   const char *near = hd_op_nearest(name.text, level);
@@ -169,7 +169,7 @@ static heddle_status parse_op_name(hd_parser *p, hd_op_kind *kind) {
 static heddle_status parse_rest(hd_parser *p, hd_op *op) {
   const hd_op_info *info = hd_op_get_info(op->kind);
   HD_TRY(parse_operands(p, op));
-  /* With regions to come, a brace opens attributes only where the op takes some. */
+  /* If the op has regions, a brace begins attributes only if the op accepts attributes. */
   bool attrs = info->n_regions == 0 || *info->attributes;
   if (attrs && hd_parser_at_mark(p, '{'))
     HD_TRY(hd_parser_attrs(p, op));

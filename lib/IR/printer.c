@@ -4,9 +4,9 @@
 #include "IR/op_info.h"
 #include "IR/scope.h"
 
-/* Every value's printed name is given in program order: its own where that is a word, else one that
- * tells what it is (an argument, a buffer, a constant), else a number; where that name is taken, a
- * number behind it. */
+/* Names of values are assigned in program order: the value's own name if it is a word, else a
+ * descriptive name (of an argument, a buffer, a constant), else a number. A number is appended to a
+ * name that is already used. */
 struct printer {
   hd_strbuf *out;
   hd_facts names; /* const char * as a number */
@@ -17,13 +17,13 @@ struct printer {
   int32_t indent;
 };
 
-/* Fit to be printed as a name: a word that does not look like one of our numbers. */
+/* Whether a text can be printed as a name: a word that is not a number. */
 static bool is_name(const char *text) {
   return text && hd_is_word(text) && strlen(text) <= 1000 &&
          text[strspn(text, "0123456789")] != '\0';
 }
 
-/* A name for a value that nobody named; NULL: nothing tells what it is. */
+/* A descriptive name for a value without a name; NULL: none. */
 static const char *telling_name(struct printer *p, const hd_value *value) {
   const hd_op *op = value->op;
   const hd_attr *attr;
@@ -58,7 +58,7 @@ static void name_value(struct printer *p, hd_value *value) {
 
 static void name_region(struct printer *p, const hd_region *region);
 
-/* Results come last, as in the text: a region inside may use their names. */
+/* Results are named last, as they become visible in the text: inner regions may use their names. */
 static void name_op(struct printer *p, const hd_op *op) {
   for (int32_t i = 0; i < op->n_regions; i++)
     name_region(p, op->regions[i]);
@@ -176,7 +176,7 @@ static void print_region(struct printer *p, const hd_region *region) {
   hd_strbuf_add(p->out, "}");
 }
 
-/* `else { yield }` says nothing. */
+/* Whether a region is a bare `yield`; `else { yield }` is omitted. */
 static bool is_bare_yield(const hd_region *region) {
   const hd_op *op = region->first;
   return op && op == region->last && op->kind == HD_OP_YIELD && region->n_args == 0 &&
@@ -202,7 +202,7 @@ static void print_one(struct printer *p, const hd_op *op) {
     hd_strbuf_add(p->out, i ? ", " : " ");
     print_value(p, op->operands[i]);
   }
-  /* A brace behind the operands would else be taken for the attributes'. */
+  /* Otherwise the parser would take the brace of a region for that of attributes. */
   bool is_open = op->n_regions && !op->regions[0]->n_args && *info->attributes;
   if (op->n_attrs || is_open)
     print_attrs(p->out, op);
@@ -237,7 +237,7 @@ void hd_print(const hd_module *module, hd_strbuf *out) {
   print_module(module, out, false);
 }
 
-/* Names come from the whole module, so that they are those of hd_print. */
+/* Names the values of the whole module, so that names are the same as in hd_print. */
 void hd_print_op(const hd_op *op, hd_strbuf *out) {
   struct printer p = {.out = out};
   const hd_region *root = op->region;

@@ -17,7 +17,7 @@ typedef struct dense {
 
 struct heddle_problem {
   hd_arena arena; /* strings */
-  bool lost; /* memory ran out while it was described */
+  bool lost; /* memory ran out when a string was copied */
   const char *name, *target, *schedule, *act, *user, *kind;
   hd_loc place;
   size size[HEDDLE_DIM_T + 1]; /* by heddle_dim */
@@ -25,20 +25,20 @@ struct heddle_problem {
     bool given;
     int64_t stride;
   } apart[HEDDLE_OPERAND_SCALE_B + 1]; /* of a batch, by heddle_operand */
-  bool no_operand; /* a stride is given of what is none */
-  size no_size; /* of what is none */
+  bool no_operand; /* a stride was given for an unknown operand */
+  size no_size; /* the size of an unknown dimension */
   dense a, b, c, d;
   bool has_acc, has_bias, alpha, beta, dependent, weights_ready, groups, gather, scatter;
-  int32_t slots; /* of combine_d; 0: there is none */
+  int32_t slots; /* of combine_d; 0: no combine_d */
   const char *reduce; /* NULL: no statistic of D */
   bool scale_d;
   heddle_elem acc, bias;
   heddle_dim bias_along;
   heddle_scale scale_a, scale_b;
-  int32_t block;     /* elements of k that share a scale; 0: none do */
-  int32_t block_rows; /* rows of A that do; 0: none */
-  heddle_elem scale; /* its type */
-  int64_t lds[2];    /* of A's, of B's */
+  int32_t block;     /* elements of k that share a scale; 0: no block scales */
+  int32_t block_rows; /* rows of A that share a scale; 0: none */
+  heddle_elem scale; /* type of a scale */
+  int64_t lds[2];    /* pitches of the scales of A, of B */
 };
 
 static const char *keep(heddle_problem *problem, const char *text) {
@@ -76,7 +76,7 @@ void heddle_problem_set_schedule(heddle_problem *problem, const char *schedule) 
   problem->schedule = keep(problem, schedule);
 }
 
-/* What is no heddle_dim has a size, too: heddle_problem_build refuses it. */
+/* An unknown dimension has a size too, which heddle_problem_build refuses. */
 static size *size_at(heddle_problem *problem, heddle_dim dim) {
   return (unsigned)dim <= HEDDLE_DIM_T ? &problem->size[dim] : &problem->no_size;
 }
@@ -191,7 +191,7 @@ void heddle_problem_set_stride(heddle_problem *problem, heddle_operand operand, 
 
 /* ---- building ---- */
 
-/* What the building of one module carries. */
+/* The state while one module is built. */
 typedef struct building {
   const heddle_problem *p;
   hd_module *m;
@@ -261,7 +261,7 @@ static heddle_status check_enumerators(heddle_context *ctx, const heddle_problem
   return HEDDLE_OK;
 }
 
-/* What the IR cannot even hold; the rest is the verifier's. */
+/* Checks what the IR cannot represent; the verifier checks the rest. */
 static heddle_status check_given(heddle_context *ctx, const heddle_problem *p) {
   if (p->no_size.given)
     REFUSE("problem.dim", "got a size for an unknown dimension; legal: 0 to %d of heddle_dim",
@@ -275,7 +275,7 @@ static heddle_status check_given(heddle_context *ctx, const heddle_problem *p) {
   return check_enumerators(ctx, p);
 }
 
-/* 0: not given. */
+/* Sets an attribute unless the value is 0 (not given). */
 static void set_given(building *g, hd_op *op, hd_attr_key key, int64_t value) {
   if (value)
     hd_op_set_int(g->m, op, key, value);
@@ -298,7 +298,7 @@ static void build_sizes(building *g) {
   static const char *const names[] = {"m", "n", "k", "g", "t"};
   for (size_t i = 0; i < HD_COUNT(names); i++) {
     const size *s = &g->p->size[i];
-    if (!s->given) /* g: no batch; t: no index */
+    if (!s->given) /* g: not a batch; t: no index vector */
       continue;
     hd_op *op = hd_build_op(&g->b, HD_OP_SIZE, HD_I32, 0);
     hd_op_set_str(g->m, op, HD_ATTR_DIM, names[i]);
@@ -347,7 +347,7 @@ static hd_value *build_dense(building *g, const dense *d, const char *operand, h
   return named(op, operand);
 }
 
-/* length NULL: one element. */
+/* length NULL: a vector of one element. */
 static hd_value *build_vector(building *g, heddle_operand which, const char *operand,
                               heddle_elem type, hd_value *length) {
   hd_op *op = hd_build_op(&g->b, HD_OP_VECTOR, hd_type_matrix(type), 1, length);
@@ -365,7 +365,7 @@ static hd_value *build_scale(building *g, heddle_operand which, const char *oper
                       scale == HEDDLE_SCALE_VECTOR ? g->size[along] : NULL);
 }
 
-/* Of A (which 0) or B; NULL: none. */
+/* The block scales of A (which 0) or B; NULL: none. */
 static hd_value *build_block_scale(building *g, int which) {
   const heddle_problem *p = g->p;
   if (!p->block)
@@ -381,7 +381,7 @@ static hd_value *build_block_scale(building *g, int which) {
   return named(op, which ? "block_scale_b" : "block_scale_a");
 }
 
-/* in: C, bias and the two scales, each NULL when absent. */
+/* in: C, bias and the two scales, each NULL if absent. */
 static hd_value *build_epilogue(building *g, hd_value *x, hd_value *const in[4]) {
   const heddle_problem *p = g->p;
   hd_op *op = hd_build_op(&g->b, HD_OP_EPILOGUE, x->type, 5, x, in[0], in[1], in[2], in[3]);
@@ -417,7 +417,7 @@ static void build_store(building *g, hd_value *y) {
     hd_op_set_flag(g->m, op, HD_ATTR_SCALE_D);
 }
 
-/* length NULL: of the offsets. */
+/* length NULL: the offsets. */
 static hd_op *build_index(building *g, const char *operand, hd_value *length) {
   hd_op *op = hd_build_op(&g->b, HD_OP_VECTOR, hd_type_matrix(HEDDLE_S32), length != NULL, length);
   hd_op_set_elem(g->m, op, HD_ATTR_TYPE, HEDDLE_S32);

@@ -1,13 +1,13 @@
-/* The verifier's walk. What it checks, in this order, for each op in program order:
- *   1. the op may stand at this level, with sync placed or not, and inside its parent
- *   2. every operand is defined before, in this region or one around it
+/* The verifier's walk. For each op in program order it checks, in this order:
+ *   1. the op is allowed at this level, with or without sync placed, and inside its parent
+ *   2. every operand is defined before, in this region or an enclosing one
  *   3. operands and results have the types of ops.def
  *   4. attributes (verify_attrs.c)
  *   5. the op's own rules (verify_rules.c, verify_slots.c, verify_spec.c), when 1 to 4 hold
- *   6. after its regions: they end with the yield that the op wants
- * and for each kernel what holds over it (verify_kernel.c).
- * It does not check that a problem makes sense (legalize), that sync suffices (lib/Check), or that
- * names differ: names are for readers. */
+ *   6. after its regions: they end with the required yield
+ * and for each kernel the rules of the whole kernel (verify_kernel.c).
+ * It does not check that a problem makes sense (legalize), that the synchronisation suffices
+ * (lib/Check), or that names of values differ: names are for readers. */
 #include "IR/shared_layout.h"
 #include "IR/verify.h"
 
@@ -27,7 +27,7 @@ static void check_level(hd_verifier *v, const hd_op *op) {
                                                                  : HD_LEVEL_PROBLEM));
 }
 
-/* What may stand where. KERNEL_ONLY: in the kernel's region itself; ROLE_ONLY: inside a role. */
+/* Legal positions of an op. KERNEL_ONLY: directly in the kernel's region; ROLE_ONLY: in a role. */
 typedef enum place { ANYWHERE, MODULE_ONLY, KERNEL_ONLY, ROLE_ONLY, WORK_ONLY, BLOCK_END } place;
 
 static place place_of_kind(const hd_verifier *v, const hd_op *op) {
@@ -108,8 +108,8 @@ static void check_place(hd_verifier *v, const hd_op *op) {
   }
 }
 
-/* CTA- and cluster-wide ops need every thread: outside of roles, or in the only one, not guarded to
- * a single lane. */
+/* CTA- and cluster-wide ops need every thread, so they are legal only outside of roles or in the
+ * only role, and not for a single lane. */
 static void check_wide(hd_verifier *v, const hd_op *op) {
   hd_op_issuer issuer = hd_op_get_info(op->kind)->issuer;
   if (v->role && v->n_roles > 1 && (issuer == HD_BY_CTA || issuer == HD_BY_CLUSTER))
@@ -118,7 +118,7 @@ static void check_wide(hd_verifier *v, const hd_op *op) {
                    (int)v->n_roles);
 }
 
-/* One lane alone runs a `single` role: nothing there may need its whole warp. */
+/* A `single` role is run by one lane, so its ops must not need a whole warp. */
 static void check_single(hd_verifier *v, const hd_op *op) {
   const hd_op_info *info = hd_op_get_info(op->kind);
   if (!v->role || !hd_op_has(v->role, HD_ATTR_SINGLE))
@@ -163,7 +163,7 @@ static void type_error(hd_verifier *v, const hd_op *op, const char *what, int32_
   hd_strbuf_free(&text);
 }
 
-/* "2 operands; legal: a matrix, a matrix": optional ones in brackets, repeated ones with dots. */
+/* Reports "2 operands; legal: a matrix, a matrix": optional in brackets, repeated with dots. */
 static void count_error(hd_verifier *v, const hd_op *op, const char *what, int32_t n,
                         const char *letters) {
   hd_strbuf text = {0};
@@ -177,7 +177,7 @@ static void count_error(hd_verifier *v, const hd_op *op, const char *what, int32
   hd_strbuf_free(&text);
 }
 
-/* Fewer values than letters, or a list, which has any number: an optional one may be missing. */
+/* Whether an optional value may be missing: fewer values than letters, or a list of any length. */
 static bool lacks_some(const char *letters, int32_t n) {
   hd_slot slot = {0};
   for (const char *cursor = letters; hd_slot_next(&cursor, &slot); n--)
@@ -186,8 +186,8 @@ static bool lacks_some(const char *letters, int32_t n) {
   return n < 0;
 }
 
-/* Values against the letters of ops.def. An optional value may be missing at the end, or where
- * the next one is of another type. */
+/* Checks values by the letters of ops.def. An optional value may be missing at the end, or if the
+ * value at its position has another type. */
 static void check_types(hd_verifier *v, const hd_op *op, hd_value *const *values, int32_t n,
                         const char *letters, const char *what) {
   const char *cursor = letters;
@@ -248,7 +248,7 @@ static void define(hd_verifier *v, hd_value *const *values, int32_t n, int64_t f
     hd_facts_set(&v->defined, values[i], fact);
 }
 
-/* Only a loop hands values to its region. */
+/* Only the region of a loop has arguments. */
 static void check_args(hd_verifier *v, const hd_op *op) {
   for (int32_t i = 0; i < op->n_regions; i++)
     if (op->kind != HD_OP_FOR && op->regions[i]->n_args)
@@ -286,7 +286,7 @@ static void check_one(hd_verifier *v, const hd_op *op) {
     hd_verify_spec(v, op);
 }
 
-/* What its ops are checked against is counted once, however many they are. */
+/* Computes facts about a kernel once, for the checks of all its ops. */
 static void enter_kernel(hd_verifier *v, const hd_op *kernel) {
   v->kernel = kernel;
   v->role = NULL;
@@ -296,8 +296,8 @@ static void enter_kernel(hd_verifier *v, const hd_op *kernel) {
   v->tensor_ctas = hd_tensor_ctas(kernel);
 }
 
-/* An op and its regions, with the kernel and role that they stand in. What stands in a kernel or
- * role that is not in order itself goes unchecked: rules look at its cluster and warps. */
+/* Checks an op and its regions, and tracks the kernel and role around them. The ops of a kernel or
+ * role that has errors itself are not checked, since rules read its cluster and warps. */
 static void check_op(hd_verifier *v, const hd_op *op, int32_t depth) {
   const hd_op *kernel = v->kernel, *role = v->role;
   int32_t before = v->n_errors;

@@ -1,4 +1,4 @@
-/* Attributes: presence and kinds from ops.def and attrs.def; words and ranges from the tables
+/* Rules of attributes: presence and kinds by ops.def and attrs.def, words and ranges by the tables
  * below. */
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "Support/activations.h"
 #include "Support/batch.h"
 
-/* Legal words. An op's own row stands before the row of all ops (HD_N_OPS). */
+/* Legal words. The row of an op precedes the row for all ops (HD_N_OPS). */
 static const struct word_rule {
   hd_attr_key key;
   hd_op_kind op;
@@ -42,8 +42,8 @@ static const struct word_rule {
     {HD_ATTR_SCOPE, HD_N_OPS, "warp thread cluster"},
 };
 
-/* Bounds of integers (both inclusive) and of the elements of lists. A number without a row may be
- * anything; every count and size has one. */
+/* Bounds of integers (both inclusive) and of the elements of lists. A number without a row is not
+ * limited; every count and size has a row. */
 static const struct range_rule {
   hd_attr_key key;
   int64_t lo, hi, multiple;
@@ -214,7 +214,7 @@ static void check_attr(hd_verifier *v, const hd_op *op, const hd_attr *attr) {
   case HD_ATTR_KIND_EXPRS:
     check_list(v, op, attr);
     break;
-  case HD_ATTR_KIND_ARG: /* the rules of arg and tmap */
+  case HD_ATTR_KIND_ARG: /* checked by the rules of arg and tmap */
   case HD_ATTR_KIND_FLAG:
     break;
   }
@@ -234,7 +234,7 @@ static void check_required(hd_verifier *v, const hd_op *op) {
   }
 }
 
-/* Nothing that the op takes is written nearly so. */
+/* Refuses an attribute whose name is not near to one that the op accepts. */
 static void refuse_attr(hd_verifier *v, const hd_op *op, hd_attr_key wrong) {
   hd_strbuf taken = {0};
   for (int key = 0; key < HD_N_ATTRS; key++)

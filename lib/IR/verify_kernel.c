@@ -1,9 +1,9 @@
-/* Rules over a kernel: its name, names of storage, arguments, roles, registers, named barriers. */
+/* Rules of a whole kernel: name, names of storage, arguments, roles, registers, named barriers. */
 #include <string.h>
 
 #include "IR/verify.h"
 
-/* Ops of one kind that stand in the kernel itself have a name each. */
+/* Ops of one kind directly in the kernel have distinct names. */
 static void check_unique(hd_verifier *v, const hd_op *kernel, hd_op_kind kind, hd_attr_key key) {
   hd_scope names = {0};
   for (const hd_op *op = kernel->regions[0]->first; op; op = op->next) {
@@ -18,8 +18,8 @@ static void check_unique(hd_verifier *v, const hd_op *kernel, hd_op_kind kind, h
   hd_scope_free(&names);
 }
 
-/* The name becomes a PTX entry (`_` alone is none, WARP_SZ is a constant) and a C function. A
- * problem's leaves room for what the entry points' names add. */
+/* The name becomes a PTX entry (`_` alone is not an identifier, WARP_SZ is a constant) and a C
+ * function. The limit at problem level leaves room for the suffixes of entry points. */
 static void check_name(hd_verifier *v, const hd_op *kernel) {
   enum { PROBLEM_NAME = 160, ENTRY_NAME = 200 };
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
@@ -49,7 +49,7 @@ static int64_t count_role_warps(const hd_op *kernel) {
   return n;
 }
 
-/* Every warp below the total has a role: with as many places as warps, none has two. */
+/* Every warp below the sum of n_warps has a role, so by counting no warp has two. */
 static int64_t check_partition(hd_verifier *v, const hd_op *kernel) {
   int64_t warps = count_role_warps(kernel);
   int64_t threads = hd_op_int(kernel, HD_ATTR_THREADS, 32 * warps);
@@ -71,7 +71,7 @@ static int64_t check_partition(hd_verifier *v, const hd_op *kernel) {
   return warps;
 }
 
-/* setmaxnreg takes from a pool of max_registers per thread; more would wait forever. */
+/* setmaxnreg allocates from a pool of max_registers per thread, and blocks forever beyond it. */
 static void check_registers(hd_verifier *v, const hd_op *kernel, int64_t warps) {
   int64_t entry = hd_op_int(kernel, HD_ATTR_MAX_REGISTERS, 0), wanted = 0;
   bool any = false;
@@ -102,7 +102,7 @@ static void check_launch(hd_verifier *v, const hd_op *kernel) {
                    "weights_ready needs dependent; nearest: dependent, weights_ready");
 }
 
-enum { IDS = 16 /* of named barriers; 0 is the CTA's */ };
+enum { IDS = 16 /* named barriers of a CTA; cta.sync uses 0 */ };
 
 struct id_user {
   hd_verifier *v;
@@ -110,7 +110,7 @@ struct id_user {
   int64_t among[IDS];
 };
 
-/* Parts of the role that an op is done by, each on its own; 0 after a failure. */
+/* The number of parts of the role that execute an op separately; 0 after an error. */
 static int64_t shares_of(hd_verifier *v, const hd_op *role, const hd_op *op) {
   int64_t warps = hd_op_int(role, HD_ATTR_N_WARPS, 1);
   int64_t among = hd_op_int(op, HD_ATTR_AMONG, warps);
@@ -142,7 +142,7 @@ static void note_ids(struct id_user *ids, hd_op *op) {
   }
 }
 
-/* Each part of the role has whole blocks. */
+/* Each part of the role must have whole blocks. */
 static void check_shares(hd_verifier *v, const hd_op *role, const hd_op *op) {
   const hd_op *buffer = hd_scale_tile_buffer(op)->op;
   int64_t each = hd_op_int(op, HD_ATTR_ROWS, 1) + hd_op_has(op, HD_ATTR_SCALE_D);
@@ -162,7 +162,7 @@ static heddle_status note_op(void *user, hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* A named barrier counts the threads of one role, or of a part of it. */
+/* A named barrier may be used by one role only, or by one part of a role. */
 static void check_ids(hd_verifier *v, const hd_op *kernel) {
   struct id_user ids = {.v = v};
   for (const hd_op *op = kernel->regions[0]->first; op; op = op->next) {

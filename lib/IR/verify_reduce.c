@@ -1,14 +1,14 @@
-/* Rules of what is reduced over rows of D: the store that asks for it, and the ops that do it. */
+/* Rules of reductions over rows of D: the store that requests one, and the ops that compute it. */
 #include "IR/verify.h"
 
-enum { BLOCK = 8, ELEMS = 4 /* of a block, a lane */, FLOAT_BYTES = 4 };
+enum { BLOCK = 8, ELEMS = 4 /* of a block, per lane */, FLOAT_BYTES = 4 };
 
-/* Absolute values of D become its largest. */
+/* Whether D can have this type if it is divided by scales. */
 static bool is_scalable(heddle_elem elem) {
   return elem == HEDDLE_E4M3 || elem == HEDDLE_E5M2 || elem == HEDDLE_S8;
 }
 
-/* scale_d is made of absmax, for a type of 8 bits with a sign. */
+/* scale_d needs absmax and a signed 8-bit type. */
 static void check_scaled(hd_verifier *v, const hd_op *op) {
   heddle_elem elem = hd_op_elem(op, HD_ATTR_TYPE);
   if (!hd_op_has(op, HD_ATTR_SCALE_D))
@@ -24,7 +24,7 @@ static void check_scaled(hd_verifier *v, const hd_op *op) {
                           heddle_elem_get(elem)->name);
 }
 
-/* A store takes what finish.tile made, and factors for scales. */
+/* A store of finished results needs reduce, and factors if it has scales. */
 static void check_finished(hd_verifier *v, const hd_op *op) {
   bool reduces = hd_op_has(op, HD_ATTR_REDUCE), scales = hd_op_has(op, HD_ATTR_SCALE_D);
   int32_t at = hd_strip_factors_at(op);

@@ -1,4 +1,4 @@
-/* What the verifier found, told to the context. */
+/* Reports errors of the verifier to the context. */
 #include "IR/verify.h"
 
 #include <stdarg.h>

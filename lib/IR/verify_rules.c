@@ -1,4 +1,4 @@
-/* Rules of single ops that need more than ops.def and the tables of attributes say. */
+/* Rules of single ops that ops.def and the tables of attributes cannot express. */
 #include "IR/verify.h"
 #include "Support/activations.h"
 
@@ -14,7 +14,7 @@ static void check_const(hd_verifier *v, const hd_op *op) {
                    (long long)value);
 }
 
-/* Both operands and the result (if any) are the same integer type. */
+/* Both operands and the result (except of cmp) have the same integer type. */
 static void check_arithmetic(hd_verifier *v, const hd_op *op) {
   hd_type_kind kind = hd_binary_x(op)->type.kind;
   bool same = hd_binary_y(op)->type.kind == kind;
@@ -35,7 +35,7 @@ static void check_select(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.type", "an operand has another type; legal: the type of the result");
 }
 
-/* Results repeat the operands' types one by one: fragments pass through. */
+/* Fragments pass through: each result has the type of its operand. */
 static void check_pass_through(hd_verifier *v, const hd_op *op) {
   bool same = op->n_results == op->n_operands;
   for (int32_t i = 0; same && i < op->n_results; i++)
@@ -51,8 +51,8 @@ static void check_accumulates(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.type", "the result has another type; legal: the type of operand 0");
 }
 
-/* What may pass through a loop or an if: buffers and barriers are named where they are used, so
- * that every access says which storage it touches. */
+/* Types that a loop or an if may carry. Buffers and barriers are excluded, so that the storage of
+ * every access is known statically. */
 static bool can_be_carried(hd_type type) {
   return type.kind <= HD_TYPE_PTR || type.kind == HD_TYPE_CURSOR || type.kind == HD_TYPE_FRAG;
 }
@@ -113,7 +113,7 @@ static void check_size(hd_verifier *v, const hd_op *op) {
                    (long long)fixed->i, (long long)max->i);
 }
 
-/* The type that a matrix says is its `type`. */
+/* The element type of a matrix result equals the attribute. */
 static void check_elem(hd_verifier *v, const hd_op *op, hd_attr_key key) {
   if (op->results[0]->type.elem != hd_op_elem(op, key))
     hd_verify_fail(v, op, "ir.type", "%s = %s; legal: %s, as the result", hd_attr_name(key),
@@ -237,7 +237,7 @@ static void check_store_tile(hd_verifier *v, const hd_op *op) {
                    "type differs from the type of D (operand 0); legal: the same type");
 }
 
-/* A partial of 8-column blocks: 4 elements a lane, 512 bytes as f32 or s32. */
+/* A partial consists of 8-column blocks: 4 elements per lane, 512 bytes as f32 or s32. */
 static void check_partial(hd_verifier *v, const hd_op *op, int32_t first) {
   enum { LANE_BYTES = 16 };
   int64_t bytes = hd_op_int(op, HD_ATTR_BYTES, 0);
@@ -271,7 +271,7 @@ static void check_partial_sum(hd_verifier *v, const hd_op *op) {
                    "many f32 (s32)");
 }
 
-/* A fragment that crosses a cluster, and of partial.add the result. */
+/* A fragment that is exchanged in a cluster, and the result of partial.add. */
 static void check_exchanged(hd_verifier *v, const hd_op *op, int32_t fragment) {
   hd_type type = op->operands[fragment]->type;
   bool adds = op->n_results > 0, wide = type.elem == HEDDLE_F32 || type.elem == HEDDLE_S32;
@@ -297,8 +297,8 @@ static void check_columns(hd_verifier *v, const hd_op *op) {
                    (long long)offset, (long long)end, in.n / ELEMS * BLOCK, BLOCK);
 }
 
-/* Sums and as many parts, all of one type, in blocks of 8 columns that the slot of B's scales
- * has. */
+/* As many sums as parts, all of one type, in blocks of 8 columns that the slot of B's scales must
+ * cover. */
 static void check_promote(hd_verifier *v, const hd_op *op) {
   enum { BLOCK = 8, ELEMS = 4, SCALE_BYTES = 4 };
   int32_t n = hd_promote_n_parts(op);
@@ -329,7 +329,7 @@ static void check_promote(hd_verifier *v, const hd_op *op) {
                    type.n / ELEMS * BLOCK, (long long)run, (long long)(4 * run));
 }
 
-/* Sync among the lanes of a warp, or of its own groups. */
+/* Sync ops for the lanes of one warp, or for its own bulk groups. */
 static bool is_inside_warp(hd_op_kind kind) {
   return kind == HD_OP_WARP_SYNC || kind == HD_OP_FENCE_PROXY || kind == HD_OP_BULK_COMMIT ||
          kind == HD_OP_BULK_WAIT;
@@ -394,7 +394,7 @@ static void check_arg(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.arg", "got stream_k without the bytes of the workspace; legal: both");
 }
 
-/* Each is a number of sizes and strides; the first dimension's stride is not asked for. */
+/* Each expression uses a size or stride argument. The stride of dimension 0 is not checked. */
 static void check_expressions(hd_verifier *v, const hd_op *op, hd_attr_key key) {
   const hd_attr *list = hd_op_attr(op, key);
   for (int32_t i = key == HD_ATTR_STRIDES; i < list->n; i++) {

@@ -1,5 +1,5 @@
-/* Rules of ops that touch buffers and barriers: rings have one length, accesses stay in their slot,
- * storage has the layout that the op reads. */
+/* Rules of ops that access buffers and barriers: rings have one length, accesses stay in their
+ * slot, and storage has the layout that the op expects. */
 #include "IR/shared_layout.h"
 #include "IR/verify.h"
 #include "Layout/packed_format.h"
@@ -15,7 +15,7 @@ static void set_stages(hd_verifier *v, const hd_value *value, int64_t stages) {
     hd_facts_set(&v->stages, value, stages);
 }
 
-/* What an op gives for a cursor that all its ways in and out agree on. */
+/* Sets the stages of a cursor result. All paths into the result must agree. */
 static void join_cursors(hd_verifier *v, const hd_op *op, int32_t i, const hd_op *last) {
   int64_t old = hd_verify_stages(v, op->results[i]);
   int64_t stages = hd_verify_stages(v, last->operands[i]);
@@ -39,7 +39,7 @@ void hd_verify_result_cursors(hd_verifier *v, const hd_op *op) {
         join_cursors(v, op, i, op->regions[r]->last);
 }
 
-/* The cursor into a ring that an op names: the next one among its operands, else the last one. */
+/* The cursor into a ring that is an operand: the next cursor after it, else the last one. */
 static const hd_value *cursor_of(const hd_op *op, int32_t ring) {
   const hd_value *cursor = NULL;
   for (int32_t i = 0; i < op->n_operands; i++) {
@@ -67,7 +67,7 @@ static void check_rings(hd_verifier *v, const hd_op *op) {
   }
 }
 
-/* What an op wants of a buffer operand; NULL: anything. */
+/* The space and layout that an op requires of a buffer operand; layout NULL: any. */
 static const struct storage_rule {
   hd_op_kind op;
   int8_t operand;
@@ -217,7 +217,7 @@ static void check_buffer(hd_verifier *v, const hd_op *op) {
     check_box_layout(v, op);
 }
 
-/* Masks of CTAs name CTAs of the cluster. */
+/* A mask of CTAs has only CTAs of the cluster. */
 static void check_mask(hd_verifier *v, const hd_op *op, hd_attr_key key) {
   int64_t cluster = hd_op_int(v->kernel, HD_ATTR_CLUSTER, 1), mask = hd_op_int(op, key, 1);
   if (mask >> cluster)
@@ -225,7 +225,7 @@ static void check_mask(hd_verifier *v, const hd_op *op, hd_attr_key key) {
                    hd_attr_name(key), (long long)mask, (long long)cluster, (1LL << cluster) - 1);
 }
 
-/* A group, and the sum behind the last one, where their number is known. */
+/* The table has an entry per group, if their number is constant, and the total after them. */
 static void check_group_table(hd_verifier *v, const hd_op *op) {
   const hd_op *g = hd_group_table_g(op)->op;
   int64_t least = g && g->kind == HD_OP_CONST ? hd_op_int(g, HD_ATTR_VALUE, 0) : 0;
@@ -248,7 +248,7 @@ static void check_copy_bulk(hd_verifier *v, const hd_op *op) {
   check_barrier_operand(v, op, HD_AT_copy_bulk_barrier);
 }
 
-enum { RUN_RANK = 5 }; /* k, and three digits of a row's place in its group, and the group */
+enum { RUN_RANK = 5 }; /* k, three digits of a row's position in its group, and the group */
 
 static void check_copy_tma(hd_verifier *v, const hd_op *op) {
   const hd_op *map = hd_copy_tma_map(op)->op, *buffer = hd_copy_tma_buffer(op)->op;
@@ -279,7 +279,7 @@ static void check_copy_tma(hd_verifier *v, const hd_op *op) {
   check_barrier_operand(v, op, hd_copy_tma_barrier_at(op));
 }
 
-/* A slot of D: strips of 16 rows, of pairs 8, by row or by column. */
+/* A slot of D: strips of 16 rows (8 for pairs), stored by row or by column. */
 static void check_stage_tile(hd_verifier *v, const hd_op *op) {
   enum { BLOCK = 8 };
   int64_t strip_rows = hd_act_is_pair(hd_op_str(op, HD_ATTR_ACT)) ? HD_PAIR_ROWS : 2 * HD_PAIR_ROWS;
@@ -338,7 +338,7 @@ static void check_copy_out(hd_verifier *v, const hd_op *op) {
         (long long)hd_op_int(slot, HD_ATTR_SWIZZLE, 0));
 }
 
-/* The end of what rows of a copy cover in a slot, counted from its offset. */
+/* The end of the bytes that the rows of a copy cover in a slot, relative to its offset. */
 static int64_t rows_end(const hd_op *buffer, int64_t rows, int64_t row_bytes) {
   int64_t panel = hd_op_int(buffer, HD_ATTR_PANEL, 0);
   int64_t whole = hd_op_int(buffer, HD_ATTR_ROWS, 0) * panel;
@@ -380,8 +380,8 @@ static void check_a_step(hd_verifier *v, const hd_op *op, const hd_op *buffer) {
                    (long long)(meta / HD_STEP_VALUE_BYTES - 1));
 }
 
-/* A step is 64 bytes of a row of B stored n x k; stored k x n it is whole rows, counted
- * elsewhere. */
+/* A step is 64 bytes of a row of B stored n x k. For B stored k x n a step is whole rows, which are
+ * checked elsewhere. */
 static void check_b_step(hd_verifier *v, const hd_op *op, const hd_op *buffer) {
   int64_t step = hd_op_int(op, HD_ATTR_STEP, 0);
   int64_t row = hd_op_int(buffer, HD_ATTR_BYTES, 0) / hd_op_int(buffer, HD_ATTR_ROWS, 1);
@@ -405,7 +405,7 @@ static void check_load_meta(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.type", "operand 3 has another type; legal: frag<s32 x 1>");
 }
 
-/* A lane holds the scales of one row; lanes go by eights of rows. */
+/* A lane holds the scales of one row; rows come in groups of eight. */
 static void check_load_scale(hd_verifier *v, const hd_op *op) {
   const char *name = hd_op_str(op, HD_ATTR_ROW);
   const hd_spec_row *row = name ? hd_spec_find(name) : NULL;
@@ -435,7 +435,7 @@ static void check_cp(hd_verifier *v, const hd_op *op) {
                    (long long)from, (long long)rows, (long long)to, HD_SCALE_TILE_BYTES);
 }
 
-/* A k-block's scales of 128 rows (A), of the columns of D and those before them in 128 (B). */
+/* Columns of a k-block's block scales: of 128 rows (A), of D's columns rounded up to 128 (B). */
 static void check_mma_scales(hd_verifier *v, const hd_op *op) {
   enum { PLAIN = HD_AT_tcgen05_mma_scale_a, ALL = HD_N_AT_tcgen05_mma };
   const char *name = hd_op_str(op, HD_ATTR_ROW);
@@ -481,7 +481,7 @@ static void check_next(hd_verifier *v, const hd_op *op) {
                    (long long)stages, (long long)from);
 }
 
-/* Each slot of the buffer completes on a barrier slot of its own. */
+/* Each slot of the buffer completes on its own slot of the barrier. */
 static void check_send(hd_verifier *v, const hd_op *op) {
   const hd_value *barrier = hd_partial_send_barrier(op);
   int64_t slots = hd_op_int(hd_partial_send_buffer(op)->op, HD_ATTR_STAGES, 0);
@@ -503,8 +503,8 @@ static void check_expect(hd_verifier *v, const hd_op *op) {
                    (long long)hd_op_int(op, HD_ATTR_BYTES, 0), (int)HD_MAX_TX);
 }
 
-/* Storage is named where it is used: each such operand is the result of its declaration, and that
- * declaration is in order. */
+/* Each operand that is a buffer, barrier or tensor map is the result of a declaration without
+ * errors. */
 static bool is_declared(const hd_verifier *v, const hd_op *op) {
   for (int32_t i = 0; i < op->n_operands; i++) {
     const hd_value *value = op->operands[i];

@@ -1,17 +1,16 @@
-/* Rules that lib/Spec decides: the target exists, each row exists, is what its op issues, is legal
- * on the target with that selector, has a verified layout, and takes the fragments that
- * it is given. */
+/* Rules by lib/Spec: the target exists; each row exists, fits its op, is legal on the target with
+ * the given selector, has a verified layout, and matches the fragments that are its operands. */
 #include <string.h>
 
 #include "IR/shared_layout.h"
 #include "IR/verify.h"
 #include "Spec/spec.h"
 
-/* Which rows an op names, and which fragments it hands to them: operand index, -1 none. */
+/* The rows that an op may name, and the operand indices of its fragments; -1: none. */
 static const struct row_rule {
   hd_op_kind op;
   uint32_t families;           /* bits of hd_family */
-  int8_t in_registers, scaled; /* what the row must be; -1 either */
+  int8_t in_registers, scaled; /* required of the row; -1: either */
   int8_t a, b, d, meta;
   bool takes_selector;
 } row_rules[] = {
@@ -22,7 +21,7 @@ static const struct row_rule {
     {HD_OP_MMA_SP_SCALED, 1u << HD_FAMILY_MMA_SP, -1, 1, 1, 2, 0, 3, true},
     {HD_OP_WGMMA_SS, 1u << HD_FAMILY_WGMMA_SP, 0, 0, -1, -1, 0, 5, true},
     {HD_OP_WGMMA_RS, 1u << HD_FAMILY_WGMMA_SP, 1, 0, 1, -1, 0, 4, true},
-    /* its selector goes into the instruction descriptor */
+    /* the selector is in the instruction descriptor */
     {HD_OP_TCGEN05_MMA_SP, 1u << HD_FAMILY_TCGEN05_SP, 0, -1, -1, -1, -1, -1, false},
     {HD_OP_TCGEN05_ST, 1u << HD_FAMILY_TCGEN05, -1, -1, -1, -1, -1, -1, false},
     {HD_OP_TCGEN05_LD, 1u << HD_FAMILY_TCGEN05, -1, -1, -1, -1, -1, -1, false},
@@ -36,7 +35,7 @@ static const struct row_rule *rule_of(hd_op_kind kind) {
   return NULL;
 }
 
-/* tcgen05.ld, st and cp are named as their op. */
+/* Rows of tcgen05.ld, st and cp begin with the name of their op. */
 static bool is_named_so(const struct row_rule *rule, const hd_spec_row *row) {
   const char *text = hd_op_get_info(rule->op)->text;
   return row->family != HD_FAMILY_TCGEN05 || strncmp(row->ptx, text, strlen(text)) == 0;
@@ -89,8 +88,8 @@ static void check_legal(hd_verifier *v, const hd_op *op, const struct row_rule *
     hd_verify_unsupported(v, op, "ir.row", "row %s: %s", row->name, reason);
 }
 
-/* Which byte of which lanes: a scale vector begins at a multiple of its length; A's lanes are two
- * of a quad. */
+/* Byte and thread ids: a scale vector begins at a multiple of its length; A's scales are in two
+ * lanes of a quad. */
 static void check_scale_ids(hd_verifier *v, const hd_op *op, const hd_spec_row *row) {
   const int64_t *ids = hd_op_attr(op, HD_ATTR_SCALE_IDS)->ints;
   if (hd_op_attr(op, HD_ATTR_SCALE_IDS)->n != 4)
@@ -104,7 +103,7 @@ static void check_scale_ids(hd_verifier *v, const hd_op *op, const hd_spec_row *
     hd_verify_fail(v, op, "ir.scale-ids", "thread-id-a %lld; legal: 0, 1", (long long)ids[1]);
 }
 
-/* What tcgen05.ld gives and st takes, in registers; their elements are anybody's. */
+/* The number of registers that tcgen05.ld loads and st stores; any element type is legal. */
 static void check_move(hd_verifier *v, const hd_op *op, const hd_spec_row *row) {
   enum { FIRST_WORD = 3 };
   int32_t registers = 0, wanted = row->operand[HD_OPERAND_D].n_regs;
@@ -140,7 +139,7 @@ static void check_fragments(hd_verifier *v, const hd_op *op, const struct row_ru
     check_move(v, op, row);
 }
 
-/* All tcgen05 ops of a kernel are of one .cta_group; a pair of CTAs is a cluster's. */
+/* All tcgen05 ops of a kernel have the same .cta_group; a pair of CTAs is in one cluster. */
 static void check_pair(hd_verifier *v, const hd_op *op, const hd_spec_row *row) {
   int64_t cluster = hd_op_int(v->kernel, HD_ATTR_CLUSTER, 1);
   if (row->cta_group != v->tensor_ctas)
