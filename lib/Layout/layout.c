@@ -24,7 +24,7 @@ bool hd_layout_add_out(hd_layout *layout, const char *name, unsigned bits) {
   return true;
 }
 
-/* Packs one integer per output dimension into a word of block bits; false when one does not fit. */
+/* Packs one integer per output dimension into a word of block bits; false if one does not fit. */
 static bool pack_image(const hd_layout *layout, const int32_t *image, uint32_t *word) {
   unsigned shift = 0;
   *word = 0;

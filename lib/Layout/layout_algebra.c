@@ -1,5 +1,5 @@
-/* The yes/no questions, each answered by a look at every point of the domain: a tile, of at most
- * 2^22 points; of a larger one it is UNDECIDED. */
+/* The yes/no questions, which are answered by evaluating every point of the domain. A domain (a
+ * tile) of more than 2^22 points is UNDECIDED. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static int compare_u64(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Every image as one number inside the box, sorted (owned); NULL when one lies outside the box. */
+/* All images as indices into the box, sorted (owned); NULL if an image is outside the box. */
 static uint64_t *sorted_images(const hd_layout *layout, const uint64_t *extent) {
   uint64_t points = hd_layout_points(layout);
   uint64_t *image = hd_xmalloc(points * sizeof *image);
@@ -88,7 +88,7 @@ static bool same_repeat(const hd_layout_repeat *x, const hd_layout_repeat *y, un
          !memcmp(x->stride, y->stride, n_out * sizeof *x->stride);
 }
 
-/* Written alike: the same map without a look at its points. Of one map there are other ways. */
+/* Whether two layouts have the same representation. (A map may have several representations.) */
 static bool same_form(const hd_layout *a, const hd_layout *b) {
   unsigned n_bits = 0;
   bool same = a->offset == b->offset && a->n_repeats == b->n_repeats;

@@ -1,4 +1,4 @@
-/* Layouts as text: one line per input bit, and CuTe notation where the map has a CuTe form. */
+/* Layouts as text: CuTe notation if the map has a CuTe form, else one line per input bit. */
 #include "Layout/layout.h"
 
 /* One CuTe mode: `shape` steps of `stride` units. */

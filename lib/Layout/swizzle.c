@@ -15,8 +15,8 @@ static uint32_t swizzle_word(uint32_t word, unsigned shift, unsigned b, unsigned
   return word ^ ((word >> (shift + m + s) & mask) << (shift + m));
 }
 
-/* A swizzle only mixes bits inside the block; a repeat whose stride reaches below the swizzled
- * window would add a carry into it. */
+/* A swizzle only mixes bits inside the block. A repeat whose stride has bits in the swizzled window
+ * or below could add a carry into the window. */
 static bool repeats_stay_above(const hd_layout *layout, unsigned dim, unsigned bits) {
   for (unsigned i = 0; i < layout->n_repeats; i++)
     if (layout->repeat[i].stride[dim] & (int32_t)((1u << bits) - 1))
@@ -39,7 +39,7 @@ bool hd_layout_swizzle(hd_layout *layout, unsigned dim, unsigned b, unsigned m, 
   return true;
 }
 
-/* Distinct words that the busiest bank serves for `n` lanes of one phase. */
+/* The maximum number of distinct words that a bank serves for `n` lanes of one phase. */
 static unsigned phase_conflicts(const uint32_t *address, unsigned n, unsigned access_bytes) {
   uint32_t words[N_BANKS][N_BANKS];
   unsigned n_words[N_BANKS] = {0}, worst = 0;
@@ -69,8 +69,8 @@ unsigned hd_bank_conflicts(const uint32_t *address, unsigned n_lanes, unsigned a
   return worst;
 }
 
-/* Rows of row_bytes, one 16-byte column of eight consecutive rows: what ldmatrix reads in a
- * phase. */
+/* Conflicts of ldmatrix for rows of row_bytes: a phase reads a 16-byte column of eight consecutive
+ * rows. */
 static unsigned row_conflicts(uint32_t row_bytes, unsigned b) {
   unsigned worst = 1;
   for (uint32_t column = 0; column < row_bytes; column += 16) {
