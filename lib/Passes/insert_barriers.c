@@ -347,7 +347,8 @@ static bool depends(hd_op *kernel, hd_op *op) {
 }
 
 /* Each role waits before its first dependent access. The dependent kernel is launched only after
- * the wait, so that all earlier kernels have ended too, and `weights_ready` concerns only one. */
+ * the wait: when a kernel starts, all kernels before its predecessor have ended, so that
+ * `weights_ready` concerns only the predecessor. */
 static void place_grid_wait(hd_module *m, hd_op *kernel) {
   bool first = true;
   HD_FOR_OPS(role, kernel->regions[0]) {

@@ -48,7 +48,7 @@ void hd_plan_write_fragments(hd_module *module, const hd_plan *plan);
 void hd_plan_write_paths(hd_module *module, const hd_plan *plan);
 
 /* Blocks of 8 columns of D that a warp stores at once (tcgen05: the maximum). With path = quad,
- * lanes exchange registers within HD_QUAD_BLOCKS of them. */
+ * lanes exchange registers within groups of HD_QUAD_BLOCKS blocks. */
 int32_t hd_plan_store_blocks(const hd_plan *plan);
 
 /* The instruction of a schedule; the registers of its fragments; the swizzle with which the rows of

@@ -17,8 +17,8 @@
 
 /* ORDER WARPS: Schedule/resources. setmaxnreg acts on whole warpgroups. */
 enum { PRODUCER_WARPS = 4 };
-/* Registers per thread of kernels with 10 and 13 warps: a quarter of the SM's registers, for 3 and
- * 4 warps. With fewer, ptxas spills for an occupancy that tensor memory does not allow. */
+/* Registers per thread of kernels with 10 and 13 warps: a quarter of the SM's registers, divided by
+ * 3 and 4 warps. With fewer, ptxas spills for an occupancy that tensor memory does not allow. */
 enum { TMA_REGISTERS = 168, GATHER_REGISTERS = 128 };
 
 /* Registers at entry and after setmaxnreg, by the threads of a CTA that is alone on its SM:

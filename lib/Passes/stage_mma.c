@@ -5,8 +5,7 @@
 #include "Passes/stage.h"
 
 enum { MAX_STRIPS = 32, MAX_BLOCKS = 32 };
-/* Each lane of a quad holds the scales of eight rows; a register has those of so many strips or
- * blocks. */
+/* A register has the block scales of 32 rows or columns: so many strips, or blocks. */
 enum { SCALED_STRIPS = 2, SCALED_BLOCKS = 4 };
 
 /* The part of the tile that one warp owns: strips of 16 rows, blocks of 8 columns. */

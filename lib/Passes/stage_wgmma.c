@@ -91,8 +91,8 @@ static hd_value *first_row(hd_stage *st, hd_builder *b, const hd_tile_place *pla
   return hd_arith(b, HD_OP_ADD, row, inside); /* the box begins before the tile */
 }
 
-/* Adds the scaled results of a stage to the sums. Updates sums and acc, so that the op follows the
- * wait for acc; its scales are read before the wait. */
+/* Adds the scaled results of a stage to the sums; updates sums and acc. The op directly follows the
+ * wait for acc, so that its scales can be read before the wait. */
 static void promote(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value *cursor,
                     hd_value *row, hd_value **sums, hd_value **acc) {
   int32_t n = rows->slabs_each;
