@@ -39,7 +39,7 @@ typedef struct checks {
     const hd_op *kernel;
     hd_check_report report;
   } *of;
-  atomic_bool found; /* kernels that have not begun yet need not */
+  atomic_bool found; /* kernels that have not started yet are skipped */
 } checks;
 
 static void check_one(void *user, int32_t i) {
@@ -51,7 +51,7 @@ static void check_one(void *user, int32_t i) {
     all->found = true;
 }
 
-/* Findings are the first kernel's that has any: kernels begin in the order of the module. */
+/* Keeps the findings of the first kernel that has any. Kernels start in the order of the module. */
 static void add_report(hd_check_report *sum, hd_check_report *one) {
   sum->n_kernels += one->n_kernels;
   sum->n_instances += one->n_instances;

@@ -1,10 +1,10 @@
-/* What an op names of the kernel's arguments: no run is needed for it. A slot's layout says which
- * operand of the product it holds; D and the workspace have one pointer each; and the tensor map
- * of B says its sizes and pitch as B is stored. */
+/* Checks the arguments that ops use; no run is needed. A slot's layout determines which operand of
+ * the product it holds. D and the workspace have one pointer each. The tensor map of B must have
+ * the sizes and pitch with which B is stored. */
 #include "Check/check_instances.h"
 
-/* Which operands are the pointer or tensor map, and the buffer that is filled from it; -1: none is,
- * `arg` it must be. */
+/* The operands that are the pointer or tensor map, and the buffer that is filled from it; -1: no
+ * buffer, and the argument must be `arg`. */
 static const struct use {
   hd_op_kind op;
   int8_t source, filled;
@@ -26,7 +26,7 @@ static const struct use {
             {HD_OP_COMBINE_GLOBAL, HD_AT_combine_global_index, -1, HD_ARG_COMBINE_D},
             {HD_OP_COMBINE_GLOBAL, HD_AT_combine_global_d, -1, HD_ARG_D}};
 
-/* Block scales of which operand they are, their copies' checks ask. */
+/* Accepts the block scales of either operand: their copies check which operand they belong to. */
 static hd_arg_kind held_by(const hd_op *buffer, const hd_op *source) {
   if (hd_op_is(buffer, HD_ATTR_LAYOUT, "packed_a"))
     return HD_ARG_A;
@@ -46,13 +46,13 @@ static int64_t copied_pitch(const hd_ck_kernel *k, int32_t elem_bits) {
   return (bytes + LINE - 1) / LINE * LINE;
 }
 
-/* The workspace has the products, whose columns are combined behind. */
+/* The workspace holds the products, whose columns a later kernel combines. */
 static bool is_combined(const hd_ck_kernel *k) {
   return k->program.product.op && hd_op_has(k->program.product.op, HD_ATTR_COMBINE_D);
 }
 
-/* A plane of two dimensions, and a batch's; run order has more, and is compared where it is
- * copied. */
+/* Checks maps of two dimensions, and of three for a batch. Maps in run order have more dimensions
+ * and are checked at the copy. */
 static void check_map(hd_ck_kernel *k, const hd_op *map, const hd_op *buffer) {
   const hd_expr *dims = hd_op_attr(map, HD_ATTR_DIMS)->exprs;
   const hd_expr *strides = hd_op_attr(map, HD_ATTR_STRIDES)->exprs;
@@ -61,7 +61,7 @@ static void check_map(hd_ck_kernel *k, const hd_op *map, const hd_op *buffer) {
   hd_arg_kind along = k->program.transposed ? HD_ARG_N : HD_ARG_K;
   hd_arg_kind across = k->program.transposed ? HD_ARG_K : HD_ARG_N;
   int32_t rank = hd_op_attr(map, HD_ATTR_BOX)->n;
-  bool pairs = elem_bits < 8; /* are bytes of the map */
+  bool pairs = elem_bits < 8; /* two elements per byte of the map */
   int64_t bytes = pairs ? 1 : elem_bits / 8, a_byte = pairs ? 2 : 1;
   if (rank > 3)
     return;
@@ -89,7 +89,7 @@ static void check_map(hd_ck_kernel *k, const hd_op *map, const hd_op *buffer) {
   hd_strbuf_free(&text);
 }
 
-/* A line of scales for each k-block, of f32, one for so many rows of A. */
+/* f32 scales: one line per k-block, one scale for each `rows` rows of A, or column of B. */
 static void check_scale_map(hd_ck_kernel *k, const hd_op *map, hd_arg_kind arg) {
   enum { BYTES = 4 };
   const hd_op *product = k->program.product.op;

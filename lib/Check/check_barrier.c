@@ -11,7 +11,7 @@ static uint32_t known_phases(const hd_ck_machine *m, const hd_ck_warp *w, int32_
   return w->clock[hd_ck_barrier_component(m, cta, slot)];
 }
 
-/* The slot (of all barriers' slots) that operands name; -1 after a finding. */
+/* Index among all barriers' slots of the slot that operands name; -1 after a finding. */
 static int32_t slot_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                        int32_t barrier, int64_t cursor) {
   const hd_ck_ring *ring = hd_ck_barrier(m->program, step->op->operands[barrier]);
@@ -55,7 +55,7 @@ void hd_ck_barrier_fence_inits(hd_ck_machine *m, hd_ck_warp *w) {
   w->inits_fenced = w->now;
 }
 
-/* What is known of the warp that initialised: another of its lanes may be a single role's. */
+/* Time up to which w knows the initialising warp. A single role may run on another of its lanes. */
 static uint32_t known_of_init(const hd_ck_machine *m, const hd_ck_warp *w,
                               const hd_ck_step *step, const hd_ck_mbarrier *b) {
   if (w->id == b->init_warp && step->role >= 0 && m->program->roles[step->role].single)
@@ -93,8 +93,8 @@ static bool check_init(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
 
 /* --- arrivals ------------------------------------------------------------------------------- */
 
-/* An arrival (or copy) belongs to the running phase in every schedule only when its warp knows
- * that the phase before is complete. */
+/* An arrival (or copy) belongs to the current phase in every schedule only if its warp knows that
+ * the previous phase is complete. */
 static void check_phase(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
                         int32_t slot) {
   const hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, cta, slot);
@@ -126,8 +126,8 @@ static void arrive(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int3
              (long long)ring->count);
 }
 
-/* An arrival at another CTA, on R3's assumption when it releases nothing. What lands there needs no
- * such note: its bytes are waited for where they land. */
+/* Notes an arrival at another CTA, which relies on R3's assumption if it releases nothing. Copies
+ * need no such note: the receiving CTA waits for their bytes. */
 static void reach(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, bool releases) {
   m->report->n_assumed_r3 += !releases;
   w->remote_op = step->op;
@@ -173,7 +173,7 @@ void hd_ck_barrier_arrive(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
   }
 }
 
-/* What arrives in another CTA is waited for there, as bytes are that land. */
+/* The receiving CTA waits for a commit, as it does for the bytes of a copy. */
 void hd_ck_barrier_commit(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int32_t slot =
       slot_of(m, w, step, HD_AT_barrier_barrier, w->env[step->args[HD_AT_barrier_cursor]].i);
@@ -204,9 +204,9 @@ uint32_t hd_ck_barrier_land(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *s
 
 /* --- waiting -------------------------------------------------------------------------------- */
 
-/* The wait for phase p may pass only when p is complete and p + 1 is not: its warp knows that p -
- * 1 is complete (else it could pass two phases early), and p + 1 cannot complete before it has
- * passed. */
+/* A wait for phase p may pass only while p is complete and p + 1 is not. So its warp must know that
+ * p - 1 is complete (else it could pass two phases early), and p + 1 must not complete before the
+ * wait has passed. */
 bool hd_ck_barrier_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t cursor = w->env[step->args[HD_AT_barrier_cursor]].i,
           parity = hd_op_int(step->op, HD_ATTR_PARITY, 0) & 1;
@@ -296,8 +296,9 @@ void hd_ck_barriers_check_bytes(hd_ck_machine *m) {
         check_bytes(m, cta, &m->program->barriers[r], i);
 }
 
-/* A phase that has begun when all warps have ended can never complete; bytes that land then land in
- * memory that another CTA may own. Arrivals alone harm nobody: who waited for them would still. */
+/* A phase that is incomplete when all warps have ended can never complete, and its bytes may be
+ * written to memory that another CTA owns by then. Arrivals alone are harmless: all warps have
+ * ended, so none waits for them. */
 void hd_ck_barriers_finish(hd_ck_machine *m) {
   while (hd_ck_barriers_advance(m))
     ;

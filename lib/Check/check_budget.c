@@ -1,10 +1,10 @@
-/* What no run is needed for: registers, shared memory, barriers, and what the target has at all. */
+/* Checks that need no run: registers, shared memory, barriers, and the features of the target. */
 #include "Check/check_instances.h"
 #include "IR/shared_layout.h"
 
-enum { SETMAXNREG_LEAST = 24, SETMAXNREG_MOST = 256, SETMAXNREG_UNIT = 8, MBARRIER_BYTES = 8,
-       CTA_BYTES = 1024, /* of an SM's shared memory, the system's for each CTA */
-       MBARRIER_MOST = (1 << 20) - 1 };
+enum { MIN_SETMAXNREG = 24, MAX_SETMAXNREG = 256, SETMAXNREG_UNIT = 8, MBARRIER_BYTES = 8,
+       CTA_BYTES = 1024, /* shared memory that the system reserves for each CTA */
+       MAX_MBARRIER_COUNT = (1 << 20) - 1 };
 
 static int64_t round_up(int64_t value, int64_t unit) {
   return unit > 0 ? (value + unit - 1) / unit * unit : value;
@@ -32,7 +32,7 @@ static void check_shared(hd_ck_kernel *k, const hd_ck_limits *limits) {
   }
   bytes = round_up(bytes, MBARRIER_BYTES) + (int64_t)p->n_barrier_slots * MBARRIER_BYTES;
   if (hd_find_op(p->kernel->regions[0], HD_OP_TCGEN05_ALLOC))
-    bytes += MBARRIER_BYTES; /* what it writes */
+    bytes += MBARRIER_BYTES; /* the address that it writes */
   if (bytes > limits->shared_bytes)
     hd_ck_static_find(k, "shared", p->kernel, "fewer stages or a smaller tile",
                       "buffers and barriers need %lld bytes; the target has %lld",
@@ -44,7 +44,7 @@ static void check_shared(hd_ck_kernel *k, const hd_ck_limits *limits) {
                       (long long)limits->shared_sm);
 }
 
-/* CTAs of an SM share its columns: one that finds too few waits until another ends. */
+/* The CTAs of an SM share its columns. A CTA that finds too few waits until another one ends. */
 static void check_tensor(hd_ck_kernel *k, const hd_ck_limits *limits) {
   const hd_op *kernel = k->program.kernel,
               *alloc = hd_find_op(kernel->regions[0], HD_OP_TCGEN05_ALLOC);
@@ -64,7 +64,7 @@ static void check_tensor(hd_ck_kernel *k, const hd_ck_limits *limits) {
 static void check_barriers(hd_ck_kernel *k) {
   for (int32_t i = 0; i < k->program.n_barriers; i++) {
     const hd_ck_ring *ring = &k->program.barriers[i];
-    if (ring->count < 1 || ring->count > MBARRIER_MOST)
+    if (ring->count < 1 || ring->count > MAX_MBARRIER_COUNT)
       hd_ck_static_find(k, "arrivals", ring->op, "a count of 1 to 1048575",
                         "a barrier of count %lld", (long long)ring->count);
   }
@@ -72,7 +72,8 @@ static void check_barriers(hd_ck_kernel *k) {
 
 /* --- registers ------------------------------------------------------------------------------ */
 
-/* Fragments that an op holds at once: its operands, and results that are not operands passed on. */
+/* Registers of fragments that an op holds at once: of its operands or results, if those are
+ * more. */
 static int64_t fragments_at(const hd_op *op) {
   int64_t in = 0, out = 0;
   for (int32_t i = 0; i < op->n_operands; i++)
@@ -99,7 +100,7 @@ static heddle_status note_widest(void *user, hd_op *op) {
 static void check_role(hd_ck_kernel *k, const hd_ck_role *role, int64_t at_entry) {
   int64_t own = hd_op_int(role->op, HD_ATTR_REGISTERS, at_entry);
   bool sets = hd_op_has(role->op, HD_ATTR_REGISTERS);
-  if (sets && (own < SETMAXNREG_LEAST || own > SETMAXNREG_MOST || own % SETMAXNREG_UNIT))
+  if (sets && (own < MIN_SETMAXNREG || own > MAX_SETMAXNREG || own % SETMAXNREG_UNIT))
     hd_ck_static_find(k, "registers", role->op, "a multiple of 8 from 24 to 256",
                       "setmaxnreg to %lld registers", (long long)own);
   if (sets && (role->warp_lo % 4 || role->n_warps % 4))
@@ -114,7 +115,7 @@ static void check_role(hd_ck_kernel *k, const hd_ck_role *role, int64_t at_entry
                       (long long)own);
 }
 
-/* setmaxnreg takes from the pool that the launch allocated: asking for more waits for ever. */
+/* setmaxnreg takes registers from the launch's allocation. A request for more waits forever. */
 static void check_registers(hd_ck_kernel *k, const hd_ck_limits *limits) {
   const hd_ck_program *p = &k->program;
   int64_t threads = 32 * (int64_t)p->n_warps, on_sm = threads * ctas_of(k), sum = 0;

@@ -25,9 +25,9 @@ static void join_phases(const hd_ck_machine *m, const uint32_t *from, uint32_t *
   join(from, into, first, hd_ck_barrier_component(m, m->program->cluster, 0));
 }
 
-/* Writes of any warp stay behind on a remote arrive of default scope (R3), which orders reads only;
- * and on a commit, which comes after what its thread has seen (that the predecessor has ended is
- * of that) and publishes nothing. */
+/* A remote arrive of default scope (R3) and a commit publish no writes of any warp. The arrive only
+ * orders reads. The commit comes after everything that its thread has seen (including the end of
+ * the predecessor kernel). */
 static void join_reads(const hd_ck_machine *m, const uint32_t *from, uint32_t *into) {
   join_part(m, from, into, HD_CK_TIME);
   join_part(m, from, into, HD_CK_ORDER);
@@ -37,9 +37,9 @@ static void join_reads(const hd_ck_machine *m, const uint32_t *from, uint32_t *i
   join_phases(m, from, into);
 }
 
-/* A copy lands after it was issued, hence after what its issuer had done, and the phases that it
- * had seen; it says nothing of the issuer's accesses, of what landed in those phases, nor of the
- * predecessor kernel. */
+/* A copy completes after it was issued, hence after its issuer's earlier operations and the phases
+ * that the issuer had seen. It publishes neither the issuer's accesses, nor the data of those
+ * phases, nor the end of the predecessor kernel. */
 void hd_ck_release_order(const hd_ck_machine *m, const hd_ck_warp *w, uint32_t *into) {
   join_part(m, w->clock, into, HD_CK_ORDER);
   join_phases(m, w->clock, into);

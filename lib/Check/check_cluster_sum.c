@@ -1,14 +1,14 @@
-/* Partial sums that cross a cluster: each holds its share of k, lands whole in a slot of its own in
- * the CTA that it is sent to, and is added there to accumulators of the same strip and columns.
+/* Partial sums that are sent across a cluster. Each covers its part of k, arrives in a slot of its
+ * own in the receiving CTA, and is added there to accumulators of the same strip and columns.
  *
- * The cells of a slot remember what was sent (a hash of strip, columns, split and k-blocks), so
- * that what is added is known by what was written there, whatever the addresses say. */
+ * The cells of a slot hold a hash of what was sent (strip, columns, split and k-blocks), so that
+ * the value added is identified by what was written, independently of addresses. */
 #include "Check/check_machine.h"
 #include "Layout/packed_format.h"
 
 enum { LANES = 32, ELEM_BYTES = 4, ALIGN = 16 };
 
-/* Split s of n over g k-blocks: of the fragment that is sent, or of what is added to it. */
+/* Split `split` of n over k_blocks k-blocks; content: of the fragment sent, or of that added to. */
 typedef struct share {
   int64_t offset, split, n, k_blocks;
   const hd_ck_content *content;

@@ -1,9 +1,9 @@
 /* combine.global: every part of every column of D is the sum of the columns that its own indices
- * name, and is written once, by the launch's own sizes. It touches no shared memory; what the
- * predecessor wrote is there behind grid.wait (R8, for all global memory). */
+ * name, and is written once, with the launch's sizes. It accesses no shared memory. The data of the
+ * predecessor is available after grid.wait (R8, for all global memory). */
 #include "Check/check_machine.h"
 
-/* A mark of D is a strip by some columns: here a part of a column. */
+/* An entry of the record of D is a strip by some columns; here it is a part of a column. */
 enum { STRIP = HD_CK_STRIP, COLUMNS = 8 };
 
 static void wrong(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const char *legal,
@@ -22,7 +22,7 @@ static int64_t parts_of(const hd_op *op) {
   return (column_bytes(op) + panel - 1) / panel;
 }
 
-/* D, by columns and their parts. */
+/* Creates the record of D, by columns and their parts. */
 static void note_sizes(hd_ck_machine *m, const hd_ck_step *step) {
   hd_ck_extents *x = m->extents;
   if (x->m >= 0)

@@ -1,5 +1,5 @@
-/* Copies into shared memory. The tag of a cell says what it holds: of A the source offset in
- * cells, of B (byte of the row) << 32 | row. */
+/* Copies into shared memory. The tag of a cell identifies its content. A: the source offset in
+ * cells. B: (byte within the row) << 32 | row. */
 #include "Check/check_machine.h"
 
 static uint64_t b_tag(int64_t byte, int64_t row) {
@@ -21,7 +21,7 @@ uint64_t hd_ck_matrix_tag(hd_ck_machine *m, const hd_op *op, int64_t g) {
   return (uint64_t)x->n_matrices;
 }
 
-/* Of matrix g: above the byte, where there is room. */
+/* Adds matrix g to a tag of B, in the bits above the byte. */
 static uint64_t b_tag_of(hd_ck_machine *m, const hd_op *op, int64_t g, uint64_t tag) {
   uint64_t matrix = hd_ck_matrix_tag(m, op, g);
   if (matrix && tag >> HD_CK_MATRIX_BIT)
@@ -43,7 +43,7 @@ static int64_t matrix_at(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
   return stride ? base / stride : 0;
 }
 
-/* What A's bytes are of it, without the matrices of a batch before. */
+/* The byte within its matrix: subtracts the preceding matrices of a batch. */
 static int64_t in_matrix(const hd_ck_machine *m, const hd_ck_ring *buffer, int64_t byte) {
   int64_t stride = buffer->slab_bytes << HD_CK_MATRIX_BLOCKS;
   return m->extents->apart_a && stride > 0 ? byte % stride : byte;
@@ -80,7 +80,7 @@ bool hd_ck_same_ring(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *st
   return false;
 }
 
-/* The copy to every CTA that receives it: bytes on its barrier, a write to its slot. */
+/* Records the copy in every CTA that receives it: bytes on its barrier, a write to its slot. */
 static void land(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t operand,
                  hd_ck_region region, uint64_t tag) {
   const hd_ck_ring *ring = hd_ck_barrier(m->program, step->op->operands[operand]);
@@ -151,7 +151,7 @@ void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 
 /* --- tensor maps ---------------------------------------------------------------------------- */
 
-/* Of f32 scales a box is a part of a line, of B lines of a cell. */
+/* A box of f32 scales is part of one line; a box of B has lines of one cell. */
 static bool box_fits(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                      const hd_op *map, int64_t bytes) {
   const hd_attr *box = hd_op_attr(map, HD_ATTR_BOX);
@@ -169,8 +169,8 @@ static bool box_fits(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *st
   return false;
 }
 
-/* Row 8j + 2q + e of the slot is row run * q + 2j + e of the matrix, in each 4 * run rows:
- * dimensions k, e, q, j and the rest, with these strides. */
+/* In each 4 * run rows, row 8j + 2q + e of the slot is row run * q + 2j + e of the matrix. The
+ * dimensions must be k, e, q, j and the rest, with these strides. */
 static bool permutes(const hd_op *map, int64_t run) {
   const hd_expr *dims = hd_op_attr(map, HD_ATTR_DIMS)->exprs;
   const hd_expr *strides = hd_op_attr(map, HD_ATTR_STRIDES)->exprs;
@@ -200,7 +200,7 @@ static bool same_order(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
   return false;
 }
 
-/* The coordinate of a batch: a matrix of B's tensor map, which has one where a launch shares it. */
+/* The batch coordinate: a matrix of B's tensor map, which has only one if the batch shares B. */
 static int64_t matrix_coordinate(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
   if (!hd_op_batch(step->op, HD_AT_copy_tma_g))
     return 0;
@@ -250,7 +250,7 @@ void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 typedef struct row_copy {
   int64_t pitch, first_row, first_byte, row_bytes_exist, rows_exist;
   int64_t rows, row_bytes, offset, vec;
-  int64_t base; /* bytes from the pointer to the matrix of a batch */
+  int64_t base; /* byte offset of the matrix of a batch */
 } row_copy;
 
 static row_copy read_row_copy(const hd_ck_warp *w, const hd_ck_step *step) {
@@ -305,7 +305,7 @@ static bool is_pitch_of_b(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
   return false;
 }
 
-/* Of packed A all bytes of a row exist, and are copied; what a row lacks would be zeros. */
+/* All bytes of a row of packed A exist and must be copied: missing bytes would become zeros. */
 static bool is_whole_row(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                          const row_copy *c) {
   if (c->row_bytes_exist == c->pitch && c->first_byte + c->row_bytes > c->pitch) {

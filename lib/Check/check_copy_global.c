@@ -1,10 +1,10 @@
-/* copy.global: every part of every row of B is copied once, to its own place, by B's own sizes. It
- * touches no shared memory and waits for nothing. */
+/* copy.global: every part of every row of B is copied once, to its own position, with B's sizes. It
+ * accesses no shared memory and waits for nothing. */
 #include <string.h>
 
 #include "Check/check_machine.h"
 
-/* A mark of D is a strip by some columns: here a part of a row. */
+/* An entry of the record of D is a strip by some columns; here it is a part of a row. */
 enum { STRIP = HD_CK_STRIP, COLUMNS = 8 };
 
 static void wrong(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const char *rule,
@@ -18,7 +18,7 @@ static int64_t parts_of(const hd_op *copy) {
   return (hd_op_int(copy, HD_ATTR_ROW_BYTES, 0) + panel - 1) / panel;
 }
 
-/* The copy, by rows and parts, stands for D. */
+/* Creates the record of the copy, by rows and parts, in place of D's. */
 static void note_sizes(hd_ck_machine *m, const hd_ck_step *step) {
   hd_ck_extents *x = m->extents;
   if (x->m >= 0)

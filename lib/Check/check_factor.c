@@ -1,5 +1,5 @@
-/* What slots of statistics hold: tags of strips' parts, and of factors; a store's factors are those
- * of its own rows. */
+/* Tags of slots with statistics: parts of strips, and factors. A store's factors must be those of
+ * its own rows. */
 #include "Check/check_machine.h"
 #include "Support/activations.h"
 

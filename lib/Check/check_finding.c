@@ -32,7 +32,7 @@ static bool is_known(const hd_check_report *r, const char *rule, const hd_op *a,
   return false;
 }
 
-/* The launch that shows it: sizes that the launch decides, and the grid. */
+/* The launch that shows a finding: the sizes that it sets, and the grid. */
 static void where(char *out, size_t n, const hd_ck_instance *at) {
   const char *names[] = {"m", "n", "k", "g"};
   int64_t values[] = {at->m, at->n, at->k, at->g};
@@ -42,7 +42,7 @@ static void where(char *out, size_t n, const hd_ck_instance *at) {
       used += snprintf(out + used, n - (size_t)used, ", %s = %lld", names[i],
                        (long long)values[i]);
   if (at->grid == 0)
-    out[0] = 0; /* no launch is needed to see it */
+    out[0] = 0; /* the finding needs no launch */
 }
 
 static void witness(char *out, size_t n, const hd_check_access *at) {
@@ -60,7 +60,7 @@ static void witness(char *out, size_t n, const hd_check_access *at) {
 
 static void add(hd_ck_machine *m, hd_check_finding finding) {
   hd_check_report *r = m->report;
-  enum { MAXIMUM = 64 }; /* findings of all kernels that a report holds */
+  enum { MAXIMUM = 64 }; /* findings of all kernels in a report */
   if (!r->findings)
     r->findings = HD_NEW_ARRAY(&r->arena, hd_check_finding, MAXIMUM);
   if (r->n_findings < MAXIMUM)

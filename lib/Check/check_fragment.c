@@ -1,4 +1,4 @@
-/* Fragments in registers: what they hold, and who may touch them (R5). */
+/* Fragments in registers: their content, and which accesses are allowed (R5). */
 #include "Check/check_machine.h"
 #include "Layout/packed_format.h"
 #include "Spec/spec.h"
@@ -46,7 +46,7 @@ void hd_ck_frag_constant(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
   bool zero = step->op->kind == HD_OP_FRAG_ZERO;
   hd_ck_frag frag = hd_ck_no_frag;
   frag.state = zero ? HD_CK_FRAG_READY : HD_CK_FRAG_UNDEFINED;
-  w->env[step->results[0]].frag.read_by = 0; /* not a register that A was in */
+  w->env[step->results[0]].frag.read_by = 0; /* a new value: its registers never held A */
   hd_ck_frag_define(m, w, step, frag);
 }
 
@@ -63,7 +63,7 @@ void hd_ck_frag_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
 
 /* --- loads ---------------------------------------------------------------------------------- */
 
-/* Where in its block lies what a packed_a slot holds at byte `at`. */
+/* Offset within its block of the byte that a packed_a slot holds at `at`. */
 static int64_t byte_of_block(const hd_ck_ring *buffer, int64_t at) {
   int64_t slab = buffer->slab_bytes, values = buffer->meta_offset, slabs = buffer->n_slabs;
   if (!buffer->by_step)
@@ -80,7 +80,7 @@ static int64_t meta_of_slab(const hd_ck_ring *buffer, int64_t slab) {
                          : slab * bytes + values;
 }
 
-/* 64-row slabs; strip 4 * slab + i is 16 rows. */
+/* Slabs have 64 rows; strip 4 * slab + i has 16 of them. */
 static bool strip_region(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                          hd_ck_region *region, int64_t *lo) {
   int64_t strip = w->env[step->args[HD_AT_load_place]].i;
@@ -142,7 +142,7 @@ static uint32_t enter_read(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_st
   return hd_ck_access_add(m, w, x);
 }
 
-/* The block that a tag of A names, when what was read is at its right position in the block. */
+/* The block that a tag of A names; a finding, and -1, if its position in the block is wrong. */
 int64_t hd_ck_block_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                        const hd_ck_region *region, uint64_t tag) {
   int64_t slab = region->buffer->slab_bytes, byte = (int64_t)tag * HD_CK_CELL;
@@ -155,7 +155,7 @@ int64_t hd_ck_block_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
   return -1;
 }
 
-/* K-block and first column that a tag of B names. What begins inside of a k-block is none: -1. */
+/* K-block and first column that a tag of B names. k_block is -1 if the data begins inside one. */
 void hd_ck_columns_of(const hd_ck_machine *m, const hd_ck_region *region, uint64_t tag, bool trans,
                       int64_t k_step, hd_ck_content *content) {
   const hd_ck_ring *buffer = region->buffer;
@@ -189,7 +189,7 @@ static void load_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   f.content.strip = w->env[step->args[HD_AT_load_place]].i % 4;
   if (step->n_args > HD_AT_load_meta_older)
     f.home = w->env[step->args[HD_AT_load_meta_older]].frag.home;
-  bool is_a = step->op->kind == HD_OP_LOAD_A; /* of metadata, the word: selects_step */
+  bool is_a = step->op->kind == HD_OP_LOAD_A; /* for metadata: the word, see selects_step */
   f.content.step = (int32_t)hd_op_int(step->op, is_a ? HD_ATTR_STEP : HD_ATTR_WORD, 0);
   hd_ck_frag_define(m, w, step, f);
 }
@@ -218,8 +218,8 @@ static uint64_t hash_step(int64_t k_block, int32_t k_step) {
   return x ^ x >> 27;
 }
 
-/* A word of metadata holds as many k-steps as the row has selectors: the selector is the step's
- * number among them, the word theirs. */
+/* A word of metadata holds as many k-steps as the row has selectors. The selector is the index of
+ * the k-step within its word. */
 static bool selects_step(const hd_ck_step *step, const hd_ck_content *meta, int32_t k_step) {
   int32_t in_word = step->row && step->row->n_selectors > 1 ? step->row->n_selectors : 1;
   in_word = in_word > HD_K_STEPS ? HD_K_STEPS : in_word;
@@ -243,7 +243,7 @@ static const char *mismatch(const hd_ck_step *step, const hd_ck_content *acc,
   return NULL;
 }
 
-/* One k-step more in the accumulators. */
+/* Adds one k-step to the accumulators. */
 hd_ck_content hd_ck_accumulate(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                                const hd_ck_content *acc, const hd_ck_content *a,
                                const hd_ck_content *meta, const hd_ck_content *b) {

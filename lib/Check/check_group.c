@@ -1,10 +1,10 @@
-/* group.table, group.count, group.find: what a launch's offsets make of the columns of B and D. The
- * offsets are the instance's, the table what the ops' documentation says; that it is read behind a
- * meeting of those who wrote it, the history of its bytes tells. */
+/* group.table, group.count, group.find: how a launch's offsets divide the columns of B and D. The
+ * offsets are the instance's; the table is as the ops' documentation says. That it is read only
+ * after a synchronisation with the threads that wrote it follows from the history of its bytes. */
 #include "Check/check_machine.h"
 #include "IR/shared_layout.h"
 
-/* Sizes that cross each edge of a tile. */
+/* Group sizes around the size of a tile. */
 static int64_t size_of_group(int64_t routing, int64_t i, int64_t unit) {
   const int64_t sizes[] = {0, 1, unit - 1, unit, unit + 1};
   return sizes[(uint64_t)(i + routing) % HD_COUNT(sizes)];
@@ -17,11 +17,11 @@ int64_t hd_ck_group_columns(int64_t routing, int64_t g, int64_t unit) {
   return n;
 }
 
-/* Offset i of g + 1: no group begins before the previous one has ended. */
+/* Offset i of g + 1. No group begins before the previous one has ended (make_groups). */
 static int64_t offset(const hd_ck_instance *at, int64_t i, int64_t n, int64_t unit) {
   if (at->routing == HD_CK_ONE_GROUP)
     return i == 0 ? 0 : n;
-  if (at->routing == HD_CK_WILD) /* below 0, beyond n, and back */
+  if (at->routing == HD_CK_WILD) /* below 0, above n, and decreasing */
     return i == 0 ? -5 : i == 1 ? n + 7 : 3;
   return hd_ck_group_columns(at->routing, i, unit);
 }
@@ -47,7 +47,7 @@ static hd_ck_groups *make_groups(hd_ck_machine *m, const hd_op *op, int64_t g, i
   return x;
 }
 
-/* All threads write parts of it: to the others' warps it is one piece of work. */
+/* All threads write parts of the table; to other warps this is one write. */
 void hd_ck_group_table(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   const hd_ck_ring *ring = hd_ck_buffer(m->program, step->op->operands[HD_AT_group_table_buffer]);
   int64_t g = w->env[step->args[HD_AT_group_table_g]].i,

@@ -1,26 +1,24 @@
-/* Which instances decide a kernel.
- *
- * What a kernel does depends on: k-blocks of k in a tile (the trips of its main loop), tiles of a
- * CTA, the CTA's rank in its cluster, and masks at the edges. The sync is a ring of S slots with
- * a phase bit, so that the whole state of the pipeline repeats after 2S stages up to a renaming
- * of time: a main loop of 1 to 2S + 2 trips shows prologue, every (slot, phase) and drain, each
- * after the other; two and three tiles a CTA let the next tile start at every slot and phase, and
- * where k is fixed and short, as many as that many iterations take.
- * What does not repeat would have to compare its index with something else than its bounds: such
- * conditions are refused (far_condition). That an instance had the trips it was meant to have is
- * checked, never assumed. The splits of a tile have such a loop each: k has so many times more.
+/* Which instances decide a kernel. Its behaviour depends on: the k-blocks of a tile (trip count of
+ * its main loop), the tiles of a CTA, the CTA's rank in its cluster, and masks at the edges. The
+ * synchronisation is a ring of S slots with a phase bit, so the state of the pipeline repeats after
+ * 2S stages, but for a shift in time. A main loop of 1 to 2S + 2 trips covers prologue, every
+ * (slot, phase) and drain, in every sequence. Two and three tiles per CTA let the next tile start
+ * at every slot and phase.
+ * If k is fixed and short, a CTA gets as many tiles as take that many iterations.
+ * Behaviour that does not repeat would have to compare a loop index with something other than its
+ * bounds. Such conditions are refused (far_condition). That an instance had the intended trip count
+ * is checked, never assumed. Each split of a tile has such a loop, so k is that many times longer.
  * Sizes that the kernel fixes are run as they are: the first clusters, the last, and one without a
- * tile; of a long main loop the periods in the middle are skipped once two in a row went the same
- * way (check_loop.c). Sizes that it leaves open are also as large as they may be.
+ * tile. In a long main loop the middle periods are skipped once two consecutive ones took the same
+ * path (check_loop.c). Sizes that the kernel leaves open are also run at their maximum.
  *
- * Who sums up a tile that CTAs share is decided while they run: each is run as the last wherever it
- * may be that, and the first of a few once more as the last nowhere (`late`). What it is in one
- * tile, and not in the next, shows nothing new: a last arriver's region waits for what is its own.
+ * Which CTA sums a shared tile is decided at run time. Each CTA is run as the last arriver wherever
+ * it may be, and the first CTA of a small grid also as the last only where it must be (`late`).
+ * Mixing the two adds no new case: a last arriver's region waits only for accesses of its own.
  *
- * Stream-K: the grid decides into which parts tiles fall. Grids of every kind are run: more tiles
- * than two waves of CTAs, fewer, fewer than one, fewer k-blocks than CTAs, and whole waves. Of a
- * large one the first and the last pairs of neighbours show where one's part ends and the next
- * one's begins. */
+ * Stream-K: the grid decides into which parts tiles are divided. Grids of every kind are run: more
+ * than two waves of tiles, fewer, less than one wave, fewer k-blocks than CTAs, and whole waves. In
+ * a large grid, the first and the last two neighbours show where one part ends. */
 #include "Check/check_instances.h"
 #include "IR/shared_layout.h"
 #include "Layout/packed_format.h"
@@ -28,24 +26,24 @@
 #include "Support/memory.h"
 
 enum {
-  TILES = 3, /* of a CTA, that show each change from one to the next */
+  TILES = 3, /* per CTA: covers each transition from one tile to the next */
   ROUTINGS = 5, /* of groups: each size comes first once */
-  WORK = 1 << 11, /* k-blocks of the tiles of a launch that is seen whole */
-  MANY = 1 << 20, /* clusters: no tile is left for the last */
-  FAR = 1 << 30 /* rows or columns: more are refused, since tiles past the end count in 32 bits */
+  MAX_WHOLE_K_BLOCKS = 1 << 11, /* k-blocks of a launch that is run whole */
+  MANY = 1 << 20, /* clusters: enough that the last one gets no tile */
+  FAR = 1 << 30 /* rows or columns; more are refused: tiles past the end must fit in 32 bits */
 };
 
-/* What the buffers say about the tile; only used to choose sizes that cross its edges. */
+/* The tile shape according to the buffers; only used to choose sizes that cross its edges. */
 typedef struct shape {
   int64_t tile_m, tile_n, k_block;
-  int64_t unit_m; /* m is a multiple of it: 16 of pairs */
-  int64_t unit_n; /* n is a multiple of it: 4 runs, where B's rows are permuted */
-  int64_t lines, line; /* of a box of B's tensor map; 0: there is none */
+  int64_t unit_m; /* m is a multiple of it: 16 for pairs */
+  int64_t unit_n; /* n is a multiple of it: 4 runs if B's rows are permuted */
+  int64_t lines, line; /* of a box of B's tensor map; 0: none */
   int32_t stages;
-  int64_t tiles; /* of a persistent CTA, at most: enough for its rings to go round */
-  bool any_m, any_n, any_k, any_g; /* left to the launch */
+  int64_t tiles; /* maximum per persistent CTA, enough for its rings to wrap */
+  bool any_m, any_n, any_k, any_g; /* set by the launch */
   bool is_batch;
-  const hd_op *groups; /* the table of them; NULL: there are none */
+  const hd_op *groups; /* the table of groups; NULL: none */
 } shape;
 
 /* Of two maps the one with the smaller boxes. */
@@ -55,7 +53,7 @@ static void note_box(shape *s, const hd_op *map) {
   for (int32_t i = 1; i < box->n; i++)
     lines *= box->ints[i];
   s->line = box->ints[0];
-  s->lines = s->lines > 0 && s->lines < lines ? s->lines : lines;
+  s->lines = s->lines && s->lines < lines ? s->lines : lines;
 }
 
 static heddle_status note_arg(void *user, hd_op *op) {
@@ -101,7 +99,7 @@ static shape shape_of(const hd_ck_program *p) {
 
 /* --- refusals that no instance shows -------------------------------------------------------- */
 
-/* An index of a loop, or a sum with one: the loop; NULL for other values. */
+/* The loop whose index v is, or is a sum with; NULL for other values. */
 static const hd_op *loop_of(const hd_value *v) {
   if (v->op && (v->op->kind == HD_OP_ADD || v->op->kind == HD_OP_SUB))
     return loop_of(hd_binary_x(v->op)) ? loop_of(hd_binary_x(v->op)) : loop_of(hd_binary_y(v->op));
@@ -121,9 +119,9 @@ typedef struct constants {
   int64_t most;
 } constants;
 
-/* What an index may be compared with: the loop's own bounds, and constants that tell the first
- * iterations (or, where the end is fixed, the last ones) apart. Every turn that differs is then one
- * that is run. */
+/* An index may be compared with the loop's own bounds, and with constants among the first
+ * iterations (or, if the end is fixed, the last ones). All iterations that can differ are then
+ * run. */
 static bool is_near(const hd_op *loop, const hd_value *other, int64_t most) {
   int64_t value, end = 0;
   bool fixed = is_const(hd_for_hi(loop), &end);
@@ -174,7 +172,7 @@ static void wrong_extent(hd_ck_kernel *k, const hd_op *op, const char *what, int
                     (long long)expected);
 }
 
-/* A ends with its last block; B's rows are k or n long. */
+/* A must end with its last block; B's rows must have k or n elements. */
 static void check_extents(hd_ck_kernel *k, const shape *s, const hd_ck_instance *at,
                           const hd_ck_extents *x) {
   if (x->m < 0 || x->n_k_blocks < 0)
@@ -210,13 +208,13 @@ static heddle_status find_workspace(void *user, hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* Stream-K: a slot for each worker and each tile that workers share. */
+/* Stream-K: one slot per worker and per tile that workers share. */
 static int64_t count_slots(int64_t units, int64_t workers) {
   int64_t waves = units / workers;
   return units % workers == 0 ? 0 : workers + units - (waves > 0 ? waves - 1 : 0) * workers;
 }
 
-/* Partials and counters lie in the bytes that the launch gives. */
+/* Partials and counters must lie within the workspace of the launch. */
 static void check_workspace(hd_ck_kernel *k, const hd_ck_instance *at, const hd_ck_extents *x) {
   const hd_op *arg = NULL;
   int64_t bytes = 0;
@@ -259,20 +257,20 @@ static void free_extents(hd_ck_extents *x) {
   hd_free(x->claims);
 }
 
-/* Each CTA stores the tiles that it multiplies: none is shared over k. */
+/* Each CTA stores the tiles that it multiplies: no tile is shared over k. */
 static bool owns_tiles(const hd_ck_kernel *k) {
   return k->program.splits <= 1 && !k->program.streams && !k->program.counts;
 }
 
-/* Pitches that the problem fixes are no arguments, which say theirs as they are met. */
+/* Pitches that the problem fixes are set here; those of arguments when the argument is read. */
 static hd_ck_extents no_extents(const hd_ck_kernel *k) {
   return (hd_ck_extents){.m = -1, .n = -1, .rows_of_d = 1, .n_k_blocks = -1, .b_rows = -1,
                          .units = -1, .ldb = k->program.product.ldb,
                          .ldd = k->program.product.ldd};
 }
 
-/* Clusters [first, last] of a grid of n; all of them: D must be whole. Gives the tiles (in
- * clusters) that the kernel says there are. */
+/* Runs clusters [first, last] of a grid of n. If these are all, D must be complete. Returns the
+ * number of tiles (per cluster) that the kernel iterates over. */
 static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int32_t n,
                         int32_t first, int32_t last) {
   hd_ck_extents x = no_extents(k);
@@ -282,7 +280,7 @@ static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int3
     run_cluster(k, &at, false, &x);
   }
   k->n_k_blocks = x.n_k_blocks > 0 ? x.n_k_blocks : k->n_k_blocks;
-  bool whole = !at.far && !at.late; /* what there is to D is seen */
+  bool whole = !at.far && !at.late; /* the run covers all that is stored to D */
   if (is_clean(k) && whole)
     check_extents(k, s, &at, &x);
   if (is_clean(k) && whole)
@@ -300,14 +298,14 @@ static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int3
 
 /* --- launches of a problem ------------------------------------------------------------------ */
 
-/* First and last cluster of a grid, and the ones between when they are few. `second`: of a large
- * grid the second one too, whose tiles of D must not be the first one's. */
+/* Runs the first and last cluster of a grid, or all clusters of a small grid. `second`: in a large
+ * grid also the second one, whose tiles of D must differ from those of the first. */
 static void run_ends(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t n, bool second) {
   if (n >= INT32_MAX / k->program.cluster)
     return hd_ck_static_find(k, "bounds", k->program.kernel, "larger tiles, or a smaller problem",
                              "%lld clusters of %d CTAs are too many for a grid", (long long)n,
                              (int)k->program.cluster);
-  if (n <= (k->program.splits > 1 ? 16 : 8)) { /* all splits of a tile at least */
+  if (n <= (k->program.splits > 1 ? 16 : 8)) { /* at least all splits of a tile */
     run_grid(k, s, at, (int32_t)n, 0, (int32_t)n - 1);
     return;
   }
@@ -316,8 +314,8 @@ static void run_ends(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t
     run_grid(k, s, at, (int32_t)n, (int32_t)n - 1, (int32_t)n - 1);
 }
 
-/* The tiles (in clusters) that the first cluster of a large grid reads off the loop over tiles; -1:
- * there is none. It need not run further where an instance of one tile a CTA follows. */
+/* The tiles (per cluster) of the loop over tiles, as the first cluster of a large grid reaches it;
+ * -1: none. The run stops there: an instance with one tile per CTA must follow. */
 static int64_t read_units(hd_ck_kernel *k, hd_ck_instance at) {
   hd_ck_extents x = no_extents(k);
   at.grid = MANY * k->program.cluster;
@@ -327,7 +325,7 @@ static int64_t read_units(hd_ck_kernel *k, hd_ck_instance at) {
   return x.units;
 }
 
-/* Tiles (in clusters) of the problem, from the loop over tiles, else from the buffers. */
+/* Tiles (per cluster) of the problem, from the loop over tiles, else from the buffers. */
 static int64_t count_units(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool all) {
   int64_t tall = s->tile_m * k->program.cluster;
   int64_t units = all ? read_units(k, at) : run_grid(k, s, at, MANY, 0, 0);
@@ -338,13 +336,13 @@ static int64_t count_units(hd_ck_kernel *k, const shape *s, hd_ck_instance at, b
   return rows * (at.n < 0 ? 1 : (at.n + s->tile_n - 1) / s->tile_n);
 }
 
-/* A grid as small as the kernel allows: some tiles a CTA, or one. */
+/* The smallest grid that the kernel allows: several tiles per CTA, or one. */
 static int64_t fewest(const hd_ck_kernel *k, const shape *s, int64_t units) {
   bool persistent = hd_op_has(k->program.kernel, HD_ATTR_PERSISTENT);
   return persistent ? (units + s->tiles - 1) / s->tiles : units;
 }
 
-/* The first of so few clusters, where the others' parts of its tiles end behind its own. */
+/* Runs the first cluster of the smallest grid as if other CTAs finished its tiles after it. */
 static void run_late(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t units) {
   int64_t n = fewest(k, s, units);
   at.late = true;
@@ -352,7 +350,7 @@ static void run_late(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t
     run_grid(k, s, at, (int32_t)n, 0, 0);
 }
 
-/* all: also a tile for each CTA, and CTAs without one. */
+/* all: also with one tile per CTA, and with a CTA without a tile. */
 static void run_problem(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool all) {
   int64_t units = count_units(k, s, at, all);
   if (is_clean(k))
@@ -366,30 +364,30 @@ static void run_problem(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool
     run_grid(k, s, at, (int32_t)units + 1, (int32_t)units, (int32_t)units);
 }
 
-/* Every CTA of the smallest grid, unless that is too much work: all of D is seen. */
+/* Runs every CTA of the smallest grid, unless that is too much work: all of D is checked. */
 static void run_all(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool wanted) {
   int64_t units = wanted && is_clean(k) ? count_units(k, s, at, true) : 0, n = fewest(k, s, units);
-  if (n > 0 && units * k->n_k_blocks <= WORK)
+  if (n > 0 && units * k->n_k_blocks <= MAX_WHOLE_K_BLOCKS)
     run_grid(k, s, at, (int32_t)n, 0, (int32_t)n - 1);
 }
 
-/* A grid of n clusters: all when they are few, else the first and the last two. */
+/* Runs a grid of n clusters: all if they are few, else the first two and the last two. */
 static void run_neighbours(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t n) {
-  enum { FEW = 8 };
+  enum { MAX_WHOLE_GRID = 8 };
   if (n < 1 || n >= INT32_MAX / k->program.cluster || !is_clean(k))
     return;
-  run_grid(k, s, at, (int32_t)n, 0, n > FEW ? 1 : (int32_t)n - 1);
-  if (n > FEW && is_clean(k))
+  run_grid(k, s, at, (int32_t)n, 0, n > MAX_WHOLE_GRID ? 1 : (int32_t)n - 1);
+  if (n > MAX_WHOLE_GRID && is_clean(k))
     run_grid(k, s, at, (int32_t)n, (int32_t)n - 2, (int32_t)n - 1);
 }
 
-/* Stream-K over `units` tiles. all: grids of every kind, else one of little more than a wave. */
+/* Stream-K. all: grids of every kind; else one with slightly more than one wave of tiles. */
 static void run_streams(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool all) {
   int64_t units = read_units(k, at);
   run_neighbours(k, s, at, units > 1 ? units - 1 : 2);
   if (!all || !is_clean(k))
     return;
-  int64_t two_waves = (units - 1) / 2; /* and a tile or two more */
+  int64_t two_waves = (units - 1) / 2; /* and one or two tiles more */
   while (two_waves > 1 && units % two_waves == 0)
     two_waves--;
   const int64_t grids[] = {two_waves, units + 1, 2 * units + 1, units, MANY};
@@ -405,12 +403,12 @@ static hd_ck_instance sizes(const shape *s, int64_t m, int64_t n, int64_t k) {
   n = (n + s->unit_n - 1) / s->unit_n * s->unit_n;
   hd_ck_instance at = {.m = s->any_m ? m : -1, .n = s->any_n ? n : -1, .k = s->any_k ? k : -1};
   at.g = s->any_g ? 1 : -1;
-  at.ld = INT64_C(16) * FAR; /* no shorter than any row that the kernel itself may fix */
+  at.ld = INT64_C(16) * FAR; /* no shorter than any row that the kernel may fix */
   return at;
 }
 
-/* Split-K: shares of 1 to `trips` k-blocks, two lengths in each launch. The splits of a tile are
- * units enough for a CTA to run several, unless they are few. */
+/* Split-K: splits of 1 to `trips` k-blocks, two lengths in each launch. The splits of one tile are
+ * enough for a CTA to run several, unless there are fewer than 4. */
 static void run_shares(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t tall) {
   int64_t splits = k->program.splits;
   bool few = splits < 4;
@@ -421,7 +419,7 @@ static void run_shares(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t t
     run_problem(k, s, sizes(s, tall + 1, s->tile_n + 8, splits * s->k_block), true);
 }
 
-/* Parts of 1 to `trips` k-blocks. */
+/* Stream-K: parts of 1 to `trips` k-blocks. */
 static void run_parts(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t tall) {
   for (int64_t g = s->any_k ? trips : 1; g > 0 && is_clean(k); g--)
     run_streams(k, s, sizes(s, tall + 1, s->tile_n + 8, g * s->k_block - s->k_block / 2),
@@ -432,15 +430,15 @@ static void run_parts(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t ta
     run_streams(k, s, sizes(s, 1, 1, 4), true);
 }
 
-/* The last tile of so many, by a CTA (or cluster) of its own. */
+/* Runs the last of `units` tiles, in a grid with one tile per CTA (or cluster). */
 static void run_last(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t units) {
   if (is_clean(k) && units > 0)
     run_grid(k, s, at, (int32_t)units, (int32_t)units - 1, (int32_t)units - 1);
 }
 
-/* The last tile of a product as tall, or as wide, as a launch may be (of more tiles than a grid
- * counts none is): what is computed from it in 32 bits must fit them. All else smaller ones
- * have shown. */
+/* Runs the last tile of a product as tall, or as wide, as a launch may be and a grid can hold.
+ * Values that are computed from its position in 32 bits must fit. Smaller products cover all
+ * other rules. */
 static void run_far(hd_ck_kernel *k, const shape *s, bool tall) {
   int64_t most = INT32_MAX / k->program.cluster, units = most;
   hd_ck_instance at = {0};
@@ -453,7 +451,7 @@ static void run_far(hd_ck_kernel *k, const shape *s, bool tall) {
   run_last(k, s, at, units);
 }
 
-/* Odd numbers of tiles, ragged edges. The pairs of a cluster get a tile that is not there. */
+/* Odd numbers of tiles, partial edge tiles. Clusters get a tile that does not exist. */
 static void run_tiles(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t tall) {
   int64_t splits = k->program.splits;
   if (splits > 1 && s->any_k)
@@ -469,8 +467,8 @@ static void run_tiles(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t ta
     run_problem(k, s, sizes(s, 2 * tall + 17, 2 * s->tile_n + 1, 3 * s->k_block), true);
 }
 
-/* A box of B may bring anything where it would begin past N: asked for each box of a tile, where it
- * holds as few columns as it may (one) and is the last that does. */
+/* A box of B that would begin past N may load anything. Checks each box of a tile as the last one
+ * that holds columns of B, with the minimum of one column. */
 static void run_boxes(hd_ck_kernel *k, const shape *s) {
   int64_t box = k->program.transposed ? s->line : s->lines;
   for (int64_t n = box; n && n < s->tile_n && s->any_n && is_clean(k); n += box) {
@@ -479,8 +477,8 @@ static void run_boxes(hd_ck_kernel *k, const shape *s) {
   }
 }
 
-/* Where the kernel fixes k, a tile may be shorter than the ring: then a CTA gets as many as make up
- * for it, of a product that has them. */
+/* If the kernel fixes k, a tile may have fewer k-blocks than the ring has stages. A CTA then gets
+ * as many tiles as make up for it, of a product large enough. */
 static void run_short(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t tall) {
   int64_t own = k->n_k_blocks / k->program.splits;
   shape many = *s;
@@ -493,8 +491,8 @@ static void run_short(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t ta
   (k->program.streams ? run_streams : run_problem)(k, &many, at, true);
 }
 
-/* A batch of a few products, and of more than the largest grid's ends show; then one whose operands
- * a launch shares. Where the launch says how many, all other instances have one product. */
+/* A batch of two products, one of more products than grids that are run whole, and one with shared
+ * operands. If the launch sets the number, all other instances have one product. */
 static void run_batch(hd_ck_kernel *k, const shape *s, int64_t tall) {
   static const int64_t batches[] = {2, 33, 2};
   bool is_batch = s->is_batch && !s->groups;
@@ -508,8 +506,8 @@ static void run_batch(hd_ck_kernel *k, const shape *s, int64_t tall) {
   }
 }
 
-/* Groups of no columns, of one, and of about as many as a tile has, in each order: one, a few, and
- * more than a CTA has tiles of, all CTAs in one order; then hostile. Else all is in the first. */
+/* Groups of 0, 1 and about a tile's columns, in each order, and invalid offsets. One, two, and more
+ * groups than a CTA has tiles; one order is run on all CTAs. Others have all in the first group. */
 static void run_groups(hd_ck_kernel *k, const shape *s, int64_t tall) {
   static const int64_t counts[] = {1, 2, 33};
   int64_t unit = s->groups ? hd_op_int(s->groups, HD_ATTR_TILE_COLUMNS, 1) : 1;
@@ -529,8 +527,8 @@ static void run_groups(hd_ck_kernel *k, const shape *s, int64_t tall) {
   }
 }
 
-/* A pack sums up nothing and has no rings: matrices with and without ragged edges, by fewer CTAs
- * than tiles, as many, and more; then one as tall, and one as wide, as a launch may be. */
+/* A pack has no sums and no rings. Runs matrices with and without partial edge tiles, on fewer, as
+ * many, and more CTAs than tiles; then the tallest and the widest matrix that a launch may have. */
 static void run_packs(hd_ck_kernel *k, const shape *s, const hd_op *pack) {
   heddle_elem elem = hd_op_elem(pack, HD_ATTR_TYPE);
   int64_t block = hd_k_block_size(elem), group = heddle_elem_get(elem)->group;
@@ -546,8 +544,8 @@ static void run_packs(hd_ck_kernel *k, const shape *s, const hd_op *pack) {
   }
 }
 
-/* As of a pack: few rows and many, by fewer CTAs than there are parts for, as many, and more; then
- * as many as a launch may have: launches take workspaces of up to 2^40 bytes. */
+/* As for a pack: few rows and many, on fewer, as many, and more CTAs than parts; then the maximum
+ * number of rows of a launch, whose workspace may have up to 2^40 bytes. */
 static void run_copies(hd_ck_kernel *k, const shape *s, const hd_op *copy) {
   const int64_t most = (INT64_C(1) << 40) / hd_op_int(copy, HD_ATTR_BYTES, 1);
   static const int64_t rows[] = {1, 7, 65, 200};
@@ -561,7 +559,7 @@ static void run_copies(hd_ck_kernel *k, const shape *s, const hd_op *copy) {
     run_grid(k, s, at, MANY, MANY - 1, MANY - 1);
 }
 
-/* The same of columns of D, with more and with fewer columns of the products. */
+/* The same for columns of D, with more and with fewer columns of the products. */
 static void run_combines(hd_ck_kernel *k, const shape *s) {
   static const int64_t columns[] = {1, 7, 65, 200};
   static const int32_t grids[] = {1, 5, 64};

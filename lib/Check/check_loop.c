@@ -1,8 +1,8 @@
-/* Loops of a warp. A long main loop does the same in every period of its rings: when two periods
- * in a row took the same way, all but the last ones are skipped. Every warp of every role skips
- * alike, because the loop's bounds decide; if one did not, its slots would hold other k-blocks
- * than the accumulators expect, which is a finding. Skipped k-blocks are added to the sums at the
- * stride that was seen. */
+/* Loops of a warp. A long main loop does the same in every period of its rings. When two
+ * consecutive periods took the same path, all but the last ones are skipped. Every warp of every
+ * role skips the same iterations, because only the loop's bounds decide. If a warp did not, its
+ * slots would hold other k-blocks than the accumulators expect, which is a finding. Skipped
+ * k-blocks are added to the sums at the stride seen so far. */
 #include "Check/check_machine.h"
 
 void hd_ck_mix_path(hd_ck_warp *w, uint64_t what) {
@@ -16,8 +16,8 @@ static bool same_load(const hd_ck_frag *x, const hd_ck_frag *y) {
   return x->root >= 0 && x->root == y->root && x->touched == y->touched;
 }
 
-/* R5: a fragment that a wgmma may still read moves, or another one comes to where it is. What was
- * loaded into the registers that it is carried to (load.meta's last operand) does not move. */
+/* R5: a fragment that a wgmma may still read must not be moved or overwritten. A fragment that was
+ * loaded into the registers to which it is carried (load.meta's last operand) does not move. */
 static void check_held(hd_ck_machine *m, const hd_ck_warp *w, int32_t from, int32_t to) {
   const hd_ck_frag *old = &w->env[to].frag, *moved = &w->env[from].frag;
   uint32_t done = w->clock[hd_ck_component(m, w->id, HD_CK_WGMMA)];
@@ -30,7 +30,7 @@ static void check_held(hd_ck_machine *m, const hd_ck_warp *w, int32_t from, int3
              comes ? "overwrites" : "moves");
 }
 
-/* All at once: a value may move to where another one comes from. */
+/* Copies in parallel: the destination of one value may be the source of another. */
 void hd_ck_copy_values(hd_ck_machine *m, hd_ck_warp *w, const int32_t *from, const int32_t *to,
                        int32_t n) {
   for (int32_t i = 0; i < n; i++) {
@@ -42,7 +42,7 @@ void hd_ck_copy_values(hd_ck_machine *m, hd_ck_warp *w, const int32_t *from, con
     w->env[to[i]] = m->held[i];
 }
 
-/* A loop's results are other names of what it carries. */
+/* A loop's results are its carried values. */
 static void leave_loop(hd_ck_warp *w, const hd_ck_step *loop) {
   for (int32_t i = 0; i < loop->n_results; i++)
     w->env[loop->results[i]] = w->env[loop->outs[1 + i]];
@@ -54,7 +54,7 @@ void hd_ck_note_units(hd_ck_machine *m, int64_t units) {
   m->stop = m->stop || m->counting;
 }
 
-/* The loop over tiles starts at the CTA's (or cluster's) index, unless the CTA has none. */
+/* Detects the loop over tiles: it starts at the CTA's (or cluster's) index, or a select of it. */
 static void note_units(hd_ck_machine *m, const hd_ck_step *step, int64_t hi) {
   const hd_op *lo = hd_for_lo(step->op)->op;
   if (lo && lo->kind == HD_OP_SELECT)
@@ -91,7 +91,7 @@ static void add_k_blocks(hd_ck_content *c, int64_t n) {
   c->last += n * c->stride;
 }
 
-/* To accumulators that the loop carries, and to those in tensor memory that it adds to. */
+/* Adds n k-blocks to the accumulators that the loop carries, and to those in tensor memory. */
 static void add_skipped(hd_ck_warp *w, const hd_ck_step *loop, int64_t n) {
   for (int32_t i = 1; i < loop->n_outs; i++)
     if (loop->op->regions[0]->args[i]->type.kind == HD_TYPE_FRAG)
@@ -101,10 +101,10 @@ static void add_skipped(hd_ck_warp *w, const hd_ck_step *loop, int64_t n) {
       add_k_blocks(&w->sums[i / HD_CK_MAX_SLABS][i % HD_CK_MAX_SLABS], n);
 }
 
-/* Steps of the index that may be skipped now: whole periods of it, two of them left for the end.
- * Place and number depend on the loop's bounds only, and not on an odd last step, so that a role
- * which takes two stages a turn skips the same stages, wherever its odd last one stands. The first
- * period is not compared: its first turn starts the sums. */
+/* Number of index steps to skip now: whole periods, leaving two for the end. It depends only on the
+ * loop's bounds, rounded down to even, so that a role that takes two stages per iteration skips the
+ * same stages as the others. The first period is not compared: its first iteration starts the
+ * sums. */
 static int64_t skippable(const hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *loop) {
   int64_t period = m->program->period, by = w->env[loop->args[HD_AT_for_step]].i;
   int64_t whole =

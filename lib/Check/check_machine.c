@@ -3,7 +3,7 @@
 
 /* --- setting up ----------------------------------------------------------------------------- */
 
-/* The parts of a clock that an access of the kernel may wait for, and those before them. */
+/* The number of leading parts of a clock that accesses of the kernel may wait for. */
 static int32_t parts_of(const hd_ck_program *p) {
   for (int32_t i = 0; i < p->n_buffers; i++)
     if (hd_op_is(p->buffers[i].op, HD_ATTR_SPACE, "tmem"))
@@ -84,7 +84,7 @@ static void branch(hd_ck_warp *w, const hd_ck_step *step) {
   w->at = taken ? w->at + 1 : step->target;
 }
 
-/* A role of thread-issued work is its first warp's alone. */
+/* Only the first warp executes a role of thread-issued work. */
 static void enter_role(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   const hd_ck_role *role = &m->program->roles[step->role];
   bool mine = w->role == step->role && (!role->single || w->index == role->warp_lo);
@@ -115,7 +115,7 @@ static void fence_proxy(hd_ck_warp *w) {
   w->copies_fenced = w->copies_done;
 }
 
-/* R8: nothing of the predecessor kernel may be touched before grid.wait; A may if weights_ready. */
+/* R8: no global access before grid.wait, except reads of A and its scales if weights_ready. */
 static void check_dependence(hd_ck_machine *m, hd_ck_warp *w, const hd_op *op) {
   if (!m->dependent || w->clock[hd_ck_grid_component(m)])
     return;
@@ -130,7 +130,7 @@ static void check_dependence(hd_ck_machine *m, hd_ck_warp *w, const hd_op *op) {
              "%s touches global memory before grid.wait", at.text);
 }
 
-/* R8: the dependent kernel takes this one for the only one ahead of it. */
+/* R8: the dependent kernel waits only for this kernel, not for this kernel's predecessor. */
 static void check_launch(hd_ck_machine *m, hd_ck_warp *w, const hd_op *op) {
   if (!m->dependent || w->clock[hd_ck_grid_component(m)])
     return;
@@ -139,7 +139,7 @@ static void check_launch(hd_ck_machine *m, hd_ck_warp *w, const hd_op *op) {
              "%s lets the dependent kernel start before grid.wait", at.text);
 }
 
-/* The operands that a warpgroup's four warps must agree on: scalars and cursors. */
+/* The operands that the four warps of a warpgroup must agree on: scalars and cursors. */
 static void mix_group(hd_ck_warp *w, const hd_ck_step *step) {
   w->group_path = w->group_path * 31 + (uint64_t)w->at;
   for (int32_t i = 0; i < step->n_args; i++)
@@ -203,7 +203,7 @@ static run_op *const run_ops[HD_N_OPS] = {
     [HD_OP_GROUP_FIND] = hd_ck_group_find,
 };
 
-/* Sync ops that touch nothing but the warp. False: not one. */
+/* Sync ops that only change the warp's own state. False: another op. */
 static bool own_op(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   switch (step->op->kind) {
   case HD_OP_FENCE_BARRIER_INIT:
@@ -253,7 +253,7 @@ static bool is_meeting(hd_op_kind kind) {
   return kind == HD_OP_CTA_SYNC || kind == HD_OP_ROLE_SYNC || kind == HD_OP_CLUSTER_SYNC;
 }
 
-/* Cursors are left out, as the loops that carry them are: they decide about nothing. */
+/* Skips cursors, and loops that carry nothing else: they do not affect control flow. */
 static void list_one(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_type_kind makes = step->n_results ? step->op->results[0]->type.kind : HD_TYPE_CURSOR;
   if (step->op->kind == HD_OP_LAST_ARRIVER)
@@ -263,7 +263,7 @@ static void list_one(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   w->at++;
 }
 
-/* Executes an op; the warp stays at it when it has to stop. */
+/* Executes an op, or leaves the warp blocked at it. */
 static void run_or_stop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_op_kind kind = step->op->kind;
   if (is_meeting(kind))
@@ -313,7 +313,7 @@ static void advance(hd_ck_machine *m, hd_ck_warp *w) {
 
 /* --- meeting points ------------------------------------------------------------------------- */
 
-typedef struct group { /* of warps that meet */
+typedef struct group { /* warps that synchronise with each other */
   int32_t cta, role;   /* -1: all */
   int32_t lo, n;       /* of the role's warps; n 0: all */
 } group;
@@ -324,7 +324,7 @@ static bool is_in(const hd_ck_machine *m, const hd_ck_warp *w, group g) {
          (!g.n || (at >= g.lo && at < g.lo + g.n));
 }
 
-/* The step at which all warps of the group stand; -1 when they do not. */
+/* The step at which all warps of the group are blocked; -1: they are not. */
 static int32_t standing_at(const hd_ck_machine *m, group g) {
   int32_t at = -1;
   for (int32_t i = 0; i < m->n_warps; i++) {
@@ -366,7 +366,7 @@ static bool try_meeting(hd_ck_machine *m, group g, hd_op_kind kind) {
   return true;
 }
 
-/* Parts of a role that meet by themselves: that of each warp that waits for its own. */
+/* Role syncs among a part of the role: tries, for each blocked warp, the part it belongs to. */
 static bool advance_parts(hd_ck_machine *m) {
   bool any = false;
   for (int32_t i = 0; i < m->n_warps; i++) {
@@ -519,7 +519,7 @@ static void run_warp(hd_ck_machine *m, hd_ck_warp *w) {
   }
 }
 
-/* Where warps will count arrivals: scalars alone decide about the way that they take. */
+/* Lists where warps will count arrivals. Only scalars decide the path that a warp takes. */
 static void list_counts(hd_ck_machine *m) {
   m->listing = true;
   for (int32_t i = 0; i < m->n_warps; i++) {

@@ -1,12 +1,12 @@
-/* stage.tile and copy.out (R6): D on its way through shared memory. The tag of a slot's first cell
- * says which strip and column it holds, so that what is copied out is what belongs there. */
+/* stage.tile and copy.out (R6): D passes through shared memory. The tag of a slot's first cell
+ * gives the strip and column that it holds, so that a copy to another position is found. */
 #include "Check/check_machine.h"
 #include "Support/activations.h"
 
 enum { BLOCK = 8, CELL_BITS = 8, COLUMN_BITS = 28, STRIP_BITS = 20 };
 
-/* Rows of D come in strips of 16, of pairs 8: half strips count. The matrix of a batch stands above
- * them, where there is room. */
+/* Counts rows in units of 8: strips of D have 16 rows, those of pairs 8. The matrix of a batch is
+ * in the bits above the strip. */
 static uint64_t tag_of(hd_ck_machine *m, const hd_ck_step *step, int64_t g, int64_t row,
                        int64_t col) {
   uint64_t strip = (uint64_t)(row / HD_PAIR_ROWS);
@@ -21,8 +21,8 @@ static int64_t columns_of(const hd_ck_region *region, int64_t strip) {
   return region->buffer->bytes * 8 / (strip * region->buffer->elem_bits);
 }
 
-/* A strip and a block that exist as numbers; D's edges are another matter. `first`: of a group's
- * columns. */
+/* Whether row and column begin a strip and a block; D's edges are checked elsewhere. `first`: the
+ * first column of a group. */
 static bool in_grid(hd_ck_machine *m, const hd_ck_step *step, int64_t strip, int64_t row,
                     int64_t col, int64_t first) {
   if (row >= 0 && col >= first && row % strip == 0 && (col - first) % BLOCK == 0)
@@ -31,7 +31,7 @@ static bool in_grid(hd_ck_machine *m, const hd_ck_step *step, int64_t strip, int
   return false;
 }
 
-/* Operands: buffer, slot, row, column, m, n, of a batch its matrix, fragments. */
+/* Operands: buffer, slot, row, column, m, n, matrix (of a batch), fragments. */
 void hd_ck_stage_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t row = w->env[step->args[HD_AT_stage_tile_row]].i,
           col = w->env[step->args[HD_AT_stage_tile_column]].i;
@@ -52,9 +52,9 @@ void hd_ck_stage_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
                      tag_of(m, step, g, row / m->extents->rows_of_d, col));
 }
 
-/* Of groups D has 2^30 columns that end with the group's: at the coordinates (x, end, 2^30) lies
- * column x + end - 2^30, since 2^30 times a stride of 2^34 elements less a pitch is, in 64 bits,
- * 2^30 pitches less. */
+/* For groups, D has 2^30 columns that end at the group's end: coordinates (x, end, 2^30) address
+ * column x + end - 2^30. The last stride is 2^34 elements minus a pitch, and 2^30 times that is, in
+ * 64 bits, minus 2^30 pitches. */
 static bool maps_groups(const hd_ck_machine *m, const hd_op *map) {
   enum { COLUMNS = 1 << 30, RANK = 4 };
   const hd_attr *dims = hd_op_attr(map, HD_ATTR_DIMS);
@@ -74,7 +74,7 @@ static bool maps_groups(const hd_ck_machine *m, const hd_op *map) {
   return true;
 }
 
-/* The group whose columns end there; -1: none of them does. */
+/* The group whose columns end at `end`; -1: none. */
 static int64_t group_that_ends(const hd_ck_groups *x, int64_t end) {
   for (int64_t g = 0; g < x->g; g++)
     if (x->end[g] == end && x->first[g] < end)
@@ -82,7 +82,7 @@ static int64_t group_that_ends(const hd_ck_groups *x, int64_t end) {
   return -1;
 }
 
-/* The tensor map's sizes clip what is written: they must be D's own. */
+/* The tensor map's sizes clip what is written, so they must be D's own. */
 static bool maps_d(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, bool *col_major) {
   const hd_op *map = hd_copy_out_map(step->op)->op;
   const hd_attr *dims = hd_op_attr(map, HD_ATTR_DIMS);
@@ -105,7 +105,7 @@ static bool maps_d(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step
   return false;
 }
 
-/* Operands: tensor map, buffer, slot, coordinates, of a batch its matrix, of a group its end. */
+/* Operands: tensor map, buffer, slot, coordinates, matrix (of a batch) or end (of a group). */
 void hd_ck_copy_out(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_region region;
   bool col_major;

@@ -1,15 +1,15 @@
 /* prune.pack: every strip of every block is written once, in its own matrix, masked with the
- * matrix's own sizes. It touches no shared memory and waits for nothing. */
+ * matrix's sizes. It accesses no shared memory and waits for nothing. */
 #include <string.h>
 
 #include "Check/check_machine.h"
 #include "Layout/packed_format.h"
 
-enum { COLUMNS = 8 /* of a mark */ };
+enum { COLUMNS = 8 /* of an entry of the record */ };
 
 static int64_t round_up(int64_t x, int64_t by) { return (x + by - 1) / by * by; }
 
-/* The packed matrix, padding included, stands for D. */
+/* Creates the record of the packed matrix, including padding, in place of D's. */
 static void note_sizes(hd_ck_machine *m, const hd_ck_step *step, int64_t k_block) {
   hd_ck_extents *x = m->extents;
   if (x->m >= 0)

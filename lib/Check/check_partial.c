@@ -1,13 +1,13 @@
-/* Tiles that CTAs share over k (R7): partials go to ranges of their own, each holds its part of k,
- * and only a warp that has seen all of them counted reads them.
+/* Tiles that CTAs share over k (R7). Partials are stored to separate ranges, each covers its part
+ * of k, and only a warp that has seen all of them counted reads them.
  *
- * The parts of a tile end in any order: a warp may be the last wherever it counts for the tile a
- * last time, and is for certain where it has counted them all. There it runs the last arriver's
- * region; in an instance that is `late`, only where it is for certain. Of the partials of other
- * CTAs it takes what the op promises; that they keep the promise is checked where they are stored:
- * same offset, same strips and columns, each part once, from the k-block where the part before it
- * ends, published by the same counter. Of a tile that is whole (one part) nothing is stored,
- * counted or read: nobody has to be the last. */
+ * The parts of a tile finish in any order. A warp may be the last arriver where it counts for a
+ * tile the last time, and it certainly is where it has counted all parts. In both cases it runs the
+ * last arriver's region; in a `late` instance only in the second case. The partials of other CTAs
+ * are assumed to be as the op describes them. This is checked where they are stored: same offset,
+ * same strips and columns, each part once, starting at the k-block where the previous part ends,
+ * published by the same counter. A tile of one part is not stored, counted or read, so that no warp
+ * has to be the last. */
 #include "Check/check_machine.h"
 #include "Layout/packed_format.h"
 
@@ -20,7 +20,7 @@ static void wrong(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
   hd_ck_find(m, "R7", before, here, remedy, "%s %s", here.text, what);
 }
 
-/* Stored, and of a tile that others have parts of. */
+/* A stored partial of a tile that has other parts. */
 static bool is_shared(const hd_ck_partial *p) { return p->op && p->n > 1; }
 
 /* --- the workspace -------------------------------------------------------------------------- */
@@ -29,7 +29,7 @@ static bool overlaps(const hd_ck_claim *x, int64_t lo, int64_t hi) {
   return lo < x->hi && x->lo < hi;
 }
 
-/* Parts of one tile that follow each other in number do so in k. */
+/* Parts of one tile with consecutive numbers must be consecutive in k. */
 static bool joins(const hd_ck_claim *x, const hd_ck_claim *y) {
   if (x->is_counter || y->is_counter || x->offset != y->offset)
     return true;
@@ -37,7 +37,8 @@ static bool joins(const hd_ck_claim *x, const hd_ck_claim *y) {
          (y->part + 1 != x->part || y->k_hi == x->k_lo);
 }
 
-/* The claim of these bytes, made now or before by the same owner. Another's: a finding. */
+/* The claim of these bytes, new or earlier by the same owner. If they have another owner: a
+ * finding. */
 static hd_ck_claim *claim(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                           hd_ck_claim made) {
   hd_ck_extents *x = m->extents;
@@ -76,7 +77,7 @@ static hd_ck_claim *claim(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
 
 /* --- partial.store -------------------------------------------------------------------------- */
 
-/* What the fragments are of, but for the k-blocks: the same in every part of a tile. */
+/* Hash of the fragments' content except the k-blocks: the same in every part of a tile. */
 static uint64_t tile_of(const hd_ck_warp *w, const hd_ck_step *step) {
   uint64_t hash = 0;
   for (int32_t i = HD_AT_partial_store_acc; i < step->n_args; i++) {
@@ -88,7 +89,7 @@ static uint64_t tile_of(const hd_ck_warp *w, const hd_ck_step *step) {
   return hash;
 }
 
-/* Exactly the k-blocks that the op says. */
+/* The fragments must hold exactly the k-blocks that the op states. */
 static void check_k_blocks(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                            const hd_ck_partial *p) {
   int64_t n = p->k_hi - p->k_lo;
@@ -103,7 +104,7 @@ static void check_k_blocks(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_st
   }
 }
 
-/* Some k-blocks, from the first one in the first part, to the last one in the last. */
+/* Not empty; the first part begins with the first k-block, the last part ends with the last one. */
 static bool is_part(const hd_ck_partial *p, int64_t most) {
   return p->n >= 1 && p->n <= most && p->part >= 0 && p->part < p->n && p->k_lo < p->k_hi &&
          (p->k_lo == 0) == (p->part == 0) && (p->k_hi == p->k_blocks) == (p->part == p->n - 1) &&
@@ -158,7 +159,7 @@ static int64_t counter_of(const hd_ck_warp *w, const hd_ck_step *step) {
   return w->env[step->args[HD_AT_last_arriver_place]].i + hd_op_int(step->op, HD_ATTR_OFFSET, 0);
 }
 
-/* The warp's count there; NULL: it has none. */
+/* The warp's count at the counter; NULL: none. */
 static hd_ck_count *find_count(const hd_ck_machine *m, const hd_ck_warp *w, int64_t at) {
   for (int32_t i = 0; i < m->n_counts; i++)
     if (m->counts[i].warp == w->id && m->counts[i].at == at)
@@ -175,10 +176,10 @@ void hd_ck_list_count(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
     HD_PUSH(m->counts, m->n_counts, m->cap_counts, made);
 }
 
-/* Counts once more: is it the last, or may it be? */
+/* Counts one arrival; whether the warp is, or may be, the last arriver. */
 static bool comes_last(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_count *c = find_count(m, w, counter_of(w, step));
-  if (!c) /* nobody stored a part, which has been said */
+  if (!c) /* no part was stored, which was reported */
     return false;
   c->so_far++;
   c->parts |= UINT64_C(1) << (w->partial.part & (HD_CK_PARTS - 1));
@@ -215,7 +216,7 @@ void hd_ck_last_arriver(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
   if (comes_last(m, w, step))
     w->last = step->op;
   else
-    w->at = step->target - 1; /* behind it is the region's end */
+    w->at = step->target - 1; /* the next step is the region's end */
 }
 
 void hd_ck_leave_last(hd_ck_warp *w) {
@@ -244,7 +245,7 @@ static void check_source(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
           "reads other partials than were stored and counted");
 }
 
-/* The only part is what it was. */
+/* A tile of one part is passed on unchanged. */
 void hd_ck_partial_sum(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   bool is_whole = w->env[step->args[HD_AT_partial_sum_part]].i == 0 &&
                   w->env[step->args[HD_AT_partial_sum_n_parts]].i == 1;

@@ -1,7 +1,6 @@
-/* A kernel against the problem that it was made for, as its `product` says it: which sizes are
- * arguments, the types and orders of the operands, and the epilogue of each store. Sizes and
- * pitches that the problem fixes are compared where a run meets them (check_store.c,
- * check_instances.c). */
+/* Compares a kernel with the problem that its `product` states: which sizes are arguments, the
+ * types and orders of the operands, and the epilogue of each store. Sizes and pitches that the
+ * problem fixes are compared during the runs (check_store.c, check_instances.c). */
 #include <string.h>
 
 #include "Check/check_instances.h"
@@ -24,7 +23,7 @@ static void compare_elems(hd_ck_kernel *k, const hd_op *op, const char *what, he
 static const struct size {
   hd_attr_key key;
   hd_arg_kind arg;
-  bool is_needed; /* where the problem does not fix it, it is an argument of every kernel */
+  bool is_needed; /* if the problem does not fix it, every kernel has it as an argument */
 } sizes[] = {{HD_ATTR_M, HD_ARG_M, true},          {HD_ATTR_N, HD_ARG_N, true},
              {HD_ATTR_K, HD_ARG_K, true},          {HD_ATTR_G, HD_ARG_G, false},
              {HD_ATTR_T, HD_ARG_T, false},
@@ -38,7 +37,7 @@ static const hd_op *find_argument(const hd_ck_kernel *k, hd_arg_kind arg) {
   return NULL;
 }
 
-/* A size is fixed or an argument; a pitch is neither where a tensor map has it. */
+/* A size is either fixed or an argument; a pitch is neither if a tensor map contains it. */
 static void check_size(hd_ck_kernel *k, const struct size *size) {
   const hd_op *product = k->program.product.op, *arg = find_argument(k, size->arg);
   bool fixed = hd_op_has(product, size->key);
@@ -57,7 +56,7 @@ static const hd_attr_key epilogue[] = {
     HD_ATTR_C_ORDER, HD_ATTR_BIAS_ALONG, HD_ATTR_SCALE_A_ONE, HD_ATTR_SCALE_B_ONE,
     HD_ATTR_SCATTER_D, HD_ATTR_REDUCE, HD_ATTR_SCALE_D};
 
-/* An attribute of the epilogue for a person: a word, or that it is there. */
+/* An attribute of the epilogue in words, for messages. */
 static const char *word_of(const hd_op *op, hd_attr_key key) {
   const hd_attr *attr = hd_op_attr(op, key);
   if (!attr)
@@ -76,7 +75,7 @@ static void check_store(hd_ck_kernel *k, const hd_op *op) {
   }
 }
 
-/* Where D has statistics all of it is finished first. */
+/* If D has statistics, every tile passes finish.tile before it is stored. */
 static void check_finished(hd_ck_kernel *k, const hd_op *op) {
   bool reduces = hd_op_has(k->program.product.op, HD_ATTR_REDUCE);
   if (hd_op_has(op, HD_ATTR_FINISHED) != reduces)
@@ -84,7 +83,7 @@ static void check_finished(hd_ck_kernel *k, const hd_op *op) {
            reduces ? "a statistic of D" : "none of D");
 }
 
-/* Parts, and what is made of them, are of the problem's statistic. */
+/* The parts, and their reduction, must belong to the problem's statistic. */
 static void check_statistic(hd_ck_kernel *k, const hd_op *op, bool makes) {
   static const hd_attr_key keys[] = {HD_ATTR_REDUCE, HD_ATTR_ACT, HD_ATTR_SCALE_D, HD_ATTR_TYPE};
   for (size_t i = 0; i < (makes ? HD_COUNT(keys) : 2); i++) {
@@ -106,7 +105,7 @@ static void check_buffer(hd_ck_kernel *k, const hd_op *op) {
 
 static void check_instruction(hd_ck_kernel *k, const hd_op *op, const hd_spec_row *row) {
   const hd_op *product = k->program.product.op;
-  bool promoted = hd_op_has(product, HD_ATTR_ROWS); /* no instruction has those scales */
+  bool promoted = hd_op_has(product, HD_ATTR_ROWS); /* instructions do not apply these scales */
   int64_t block = promoted ? 0 : hd_op_int(product, HD_ATTR_BLOCK, 0);
   compare_elems(k, op, "accumulators", row->operand[HD_OPERAND_D].elem,
                 hd_op_elem(product, HD_ATTR_ACC));
@@ -116,7 +115,7 @@ static void check_instruction(hd_ck_kernel *k, const hd_op *op, const hd_spec_ro
                       hd_spec_block(row), (long long)block);
 }
 
-/* A scale is for as many rows of A as the problem says. */
+/* A scale must cover as many rows of A as the problem states. */
 static void check_promote(hd_ck_kernel *k, const hd_op *op) {
   int64_t got = hd_op_int(op, HD_ATTR_ROWS, 1);
   int64_t expected = hd_op_int(k->program.product.op, HD_ATTR_ROWS, 0);
@@ -127,7 +126,7 @@ static void check_promote(hd_ck_kernel *k, const hd_op *op) {
                       (long long)got, (long long)expected);
 }
 
-/* Of B all copies go by index, or none. */
+/* Either all copies of B gather by index, as the problem states, or none does. */
 static void check_copy(hd_ck_kernel *k, const hd_op *op, const hd_op *buffer) {
   const hd_op *product = k->program.product.op;
   if (buffer && hd_op_is(buffer, HD_ATTR_LAYOUT, "rows") &&
@@ -138,7 +137,7 @@ static void check_copy(hd_ck_kernel *k, const hd_op *op, const hd_op *buffer) {
 
 static bool is_grouped(const hd_ck_kernel *k) { return find_argument(k, HD_ARG_OFFSETS) != NULL; }
 
-/* Columns that are combined behind lie as rows of whole runs of 16 elements. */
+/* Columns that a later kernel combines must have a pitch of whole runs of 16 elements. */
 static void check_combined(hd_ck_kernel *k) {
   enum { RUN = 16 };
   const hd_op *product = k->program.product.op;

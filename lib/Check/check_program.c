@@ -79,7 +79,7 @@ static hd_ck_layout layout_of(const hd_op *op) {
   return (hd_ck_layout)i;
 }
 
-/* What the declaration of a buffer says, read once. */
+/* Reads the attributes of a buffer's declaration. */
 static void describe_buffer(const hd_op *op, hd_ck_ring *b) {
   b->layout = layout_of(op);
   b->slab_bytes = hd_op_int(op, HD_ATTR_SLAB_BYTES, 0);
@@ -92,7 +92,7 @@ static void describe_buffer(const hd_op *op, hd_ck_ring *b) {
   b->elem_bits = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits;
 }
 
-/* Buffers lie one behind the other, each at its alignment; or over another. */
+/* Buffers are laid out one after the other, each at its alignment, or over another buffer. */
 static void add_buffer(hd_ck_program *p, const hd_op *op) {
   enum { CELL = 128 };
   int64_t align = hd_op_int(op, HD_ATTR_ALIGN, 1), end = 0;
@@ -171,14 +171,14 @@ static const hd_op *end_of(hd_ck_program *p, const hd_region *region, const hd_o
   return NULL;
 }
 
-/* Whether periods of the loop at `at`, which ends the program so far, may be skipped: it has no
- * loop inside, counts no arrivals, and does not multiply what it brought some iterations ago,
- * which would be another stage behind a skip. */
+/* Whether periods of the loop at `at`, the last one of the program so far, may be skipped. It must
+ * have no inner loop, count no arrivals, and not multiply what it copied some iterations ago, which
+ * would be in another stage after a skip. */
 static bool may_skip(const hd_ck_program *p, int32_t at) {
   bool brings = false, multiplies = false;
   for (int32_t i = at + 1; i < p->n_steps; i++) {
     hd_op_kind kind = p->steps[i].op ? p->steps[i].op->kind : HD_OP_YIELD;
-    /* Each trip writes a part of its own: all are looked at. */
+    /* Each iteration writes its own part: all are checked. */
     bool writes = kind == HD_OP_PRUNE_PACK || kind == HD_OP_COPY_GLOBAL ||
                   kind == HD_OP_COMBINE_GLOBAL;
     if (p->steps[i].code == HD_CK_FOR || kind == HD_OP_LAST_ARRIVER || writes)
@@ -198,7 +198,7 @@ static bool carries_numbers(const hd_op *loop) {
   return false;
 }
 
-/* Whether the loop at `at`, which ends the program so far, decides where arrivals are counted. */
+/* Whether the loop at `at`, the last one so far, affects where arrivals are counted. */
 static bool decides(const hd_ck_program *p, int32_t at) {
   if (carries_numbers(p->steps[at].op))
     return true;
@@ -267,10 +267,10 @@ static int64_t predicate(const hd_op *op) {
   for (int64_t i = 0; i < (int64_t)HD_COUNT(names); i++)
     if (hd_op_is(op, HD_ATTR_PRED, names[i]))
       return i;
-  return -1; /* the verifier admits no other */
+  return -1; /* the verifier accepts no other */
 }
 
-/* What the op's attributes say, read once. */
+/* The number in the op's attributes (hd_ck_step.number). */
 static int64_t said_by(const hd_op *op) {
   switch (op->kind) {
   case HD_OP_CONST:
@@ -309,7 +309,7 @@ static void flatten_last(hd_ck_program *p, const hd_op *op, int32_t role) {
   int32_t at = p->n_steps;
   flatten_op(p, op, role);
   flatten(p, op->regions[0], role);
-  int32_t leave = push(p, HD_CK_LEAVE, op, role); /* may move the steps */
+  int32_t leave = push(p, HD_CK_LEAVE, op, role); /* may reallocate the steps */
   p->steps[at].target = leave;
   p->counts = p->roles[role].counts = true;
 }
@@ -357,14 +357,14 @@ const hd_op *hd_ck_statistics(const hd_op *kernel) {
 }
 
 /* Least common multiple of twice the stages of every ring. Loops that carry numbers are run in
- * full: a skip would not know their next value. */
+ * full: their values after a skip are unknown. */
 static int32_t find_period(const hd_ck_program *p) {
   enum { MAXIMUM = 256 };
   const hd_op *statistics = hd_ck_statistics(p->kernel);
   int32_t period = 1;
   for (int32_t i = 0; i < p->n_buffers; i++) {
     if (p->buffers[i].layout == HD_CK_BOX || p->buffers[i].op == statistics)
-      continue; /* no ring: no main loop goes round it */
+      continue; /* not a ring of a main loop */
     int32_t unit = 2 * p->buffers[i].stages, lcm = period;
     while (lcm % unit && lcm <= MAXIMUM)
       lcm += period;
@@ -386,7 +386,7 @@ void hd_ck_program_build(hd_ck_program *p, const hd_op *kernel) {
   flatten(p, kernel->regions[0], -1);
   push(p, HD_CK_END, kernel, -1);
   p->period = find_period(p);
-  for (int32_t i = 0; i < p->n_roles; i++) /* a partition of the warps, says the verifier */
+  for (int32_t i = 0; i < p->n_roles; i++) /* the verifier ensures that they partition the warps */
     p->n_warps += p->roles[i].n_warps;
   if (p->n_warps < 1 || p->n_warps > 32)
     refuse(p, kernel, "not 1 to 32 warps");

@@ -1,6 +1,6 @@
-/* Block scales of f32 that promote applies: which k-block and rows a slot holds, and whether they
- * are those of the sums that they scale. The tag of a cell: k-block, the scale with which the
- * slot's line begins, and the cell. */
+/* f32 block scales that promote applies: the k-block and rows that a slot holds, and whether they
+ * belong to the sums that they scale. The tag of a cell: k-block, first scale of the slot's line,
+ * and cell. */
 #include "Check/check_machine.h"
 #include "Layout/packed_format.h"
 
@@ -36,7 +36,7 @@ typedef struct line {
   int64_t k_block, first;
 } line;
 
-/* Scales [lo, hi) of a slot, which must be of one line. */
+/* Reads scales [lo, hi) of a slot, which must be from one line. */
 static bool read_line(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int which,
                       int64_t lo, int64_t hi, line *out) {
   hd_ck_region region;
@@ -60,7 +60,7 @@ static bool read_line(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, i
                           region.range.lo / HD_CK_CELL);
 }
 
-/* One k-block, whole, with the scales of it. */
+/* The part must be one complete k-block, with the scales of that k-block. */
 static void check_part(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                        const hd_ck_content *part, line a, line b) {
   int64_t run = hd_op_int(step->op, HD_ATTR_RUN, 2);
@@ -74,7 +74,7 @@ static void check_part(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
   same(m, w, step, "consecutive columns of a lane", run, part->run);
 }
 
-/* The sum with the part; both of one strip, columns and rows of scales. */
+/* Adds the part to the sum. Both must have the same strip, columns and rows of scales. */
 static hd_ck_content add(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                          const hd_ck_content *sum, const hd_ck_content *part, int64_t scaled) {
   hd_ck_content all = *part;
@@ -100,12 +100,12 @@ static void define(hd_ck_warp *w, const hd_ck_step *step, int32_t i, hd_ck_conte
   f.touched = w->now;
   f.made = step->op;
   f.content = content;
-  /* What follows takes the result. */
+  /* Later ops must use the result. */
   w->env[step->args[HD_AT_promote_parts + i]].frag.consumed = true;
   w->env[step->results[i]].frag = f;
 }
 
-/* After a finding: what follows takes the results as if nothing had been wrong. */
+/* After a finding: defines the results, so that later ops report no consequence of it. */
 static void pass_on(hd_ck_warp *w, const hd_ck_step *step, int32_t n) {
   for (int32_t i = 0; i < n; i++)
     define(w, step, i, w->env[step->args[HD_AT_promote_parts + i]].frag.content);

@@ -1,6 +1,6 @@
-/* finish.tile, reduce.tile, scale.tile: a statistic is of all strips of its 128 rows of D, each
- * once, of the columns that it is said to be of, and each goes to memory once. The tag of a slot is
- * the sum of those of the strips in it. */
+/* finish.tile, reduce.tile, scale.tile: a statistic must cover all strips of its 128 rows of D,
+ * each once, in the columns that it states, and is stored once. The tag of a slot is the sum of the
+ * tags of the strips in it. */
 #include "Check/check_instances.h"
 
 enum { STRIP = HD_CK_STRIP, BLOCK = 8, ROWS = 128, FLOAT_BYTES = 4, ELEMS = 4 };
@@ -24,7 +24,7 @@ void hd_ck_finish_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
   made.content.finished = row + 1;
   made.content.matrix = g;
   made.content.col_of_d = col;
-  w->env[step->results[0]].frag.read_by = 0; /* not a register that A was in */
+  w->env[step->results[0]].frag.read_by = 0; /* a new value: its registers never held A */
   hd_ck_frag_define(m, w, step, made);
 }
 
@@ -54,7 +54,7 @@ void hd_ck_reduce_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
 typedef struct tile {
   int64_t row, col, g, columns, unit;
   int32_t blocks, rows;
-  int32_t from, to; /* blocks of this warp's part of the role */
+  int32_t from, to; /* blocks of the part of the role that this warp is in */
   bool scales, is_first;
 } tile;
 
@@ -66,7 +66,7 @@ static hd_ck_region slot_at(const hd_ck_warp *w, const hd_ck_ring *buffer, int64
                         .range = {.hi = columns * FLOAT_BYTES, .n = 1}};
 }
 
-/* All parts of a block, and no other. */
+/* Reads all parts of a block, which must be those of its strips and no others. */
 static void read_parts(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                        const hd_ck_ring *buffer, const tile *t, int32_t i) {
   uint64_t got = 0, expected = 0;
@@ -82,7 +82,7 @@ static void read_parts(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
                (long long)row, (long long)t->col);
 }
 
-/* All warps of the part write some of them: to the others it is one piece of work. */
+/* All warps of the part write some factors; to other warps this is one write. */
 static void write_factors(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                           const hd_ck_ring *buffer, const tile *t) {
   uint32_t occurrence = ++w->n_shared_work;
@@ -104,7 +104,7 @@ static int64_t bands_of(const hd_ck_extents *x) {
   return (x->m + unit - 1) / unit;
 }
 
-/* By the part's first warp for all. */
+/* Records the stores; the part's first warp does so for all. */
 static void mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const tile *t) {
   hd_ck_extents *x = m->extents;
   int64_t matrices = x->g > 0 ? x->g : 1, first = hd_ck_first_column(x, t->g);
@@ -159,7 +159,7 @@ static bool check_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step 
   return !m->stop;
 }
 
-/* The blocks that fall to the warp, with those that it meets. */
+/* The blocks of the warp and of the warps that it synchronises with. */
 static void share(const hd_ck_machine *m, const hd_ck_warp *w, const hd_op *op, tile *t) {
   const hd_ck_role *role = &m->program->roles[w->role];
   int32_t among = (int32_t)hd_op_int(op, HD_ATTR_AMONG, role->n_warps);
@@ -192,7 +192,7 @@ void hd_ck_scale_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   mark(m, w, step, &t);
 }
 
-/* Where the problem has statistics of D: all that a whole grid has left out. */
+/* If the problem has statistics of D: reports one that a whole grid has not written. */
 void hd_ck_statistics_finish(hd_ck_kernel *k, const hd_ck_extents *x) {
   const hd_op *product = k->program.product.op;
   int64_t g, row, col;

@@ -97,7 +97,7 @@ static int64_t cursor_next(int64_t cursor) {
   return (wraps ? 0 : slot) | (wraps ? !phase : phase) << 16 | (int64_t)hd_ck_stages(cursor) << 32;
 }
 
-/* They differ, so that one is not taken for another. */
+/* Each pitch has a value of its own, so that a wrong pitch is found. */
 static int64_t pitch(const hd_ck_machine *m, hd_arg_kind arg) {
   int64_t ld = m->at.ld + ((int64_t)(arg - HD_ARG_LDB + 1) << PITCH_STEP_LOG2);
   if (arg == HD_ARG_LDB)
@@ -109,8 +109,8 @@ static int64_t pitch(const hd_ck_machine *m, hd_arg_kind arg) {
   return ld;
 }
 
-/* Of a batch, from one matrix to the next. A's tells blocks of one from those of another; the
- * others differ, so that one is not taken for another. */
+/* The stride from one matrix of a batch to the next. A's separates the blocks of different
+ * matrices. The others have values of their own, so that a wrong stride is found. */
 static int64_t stride(hd_ck_machine *m, hd_arg_kind arg) {
   int64_t blocks = 1;
   int64_t apart =

@@ -1,6 +1,6 @@
-/* Block scales: which k-block and rows a slot holds, which of them a register, and whether they are
- * those of the product that they scale. The tag of a cell: k-block, offset of the slot's first byte
- * in it (in units of 16 bytes), and the cell. */
+/* Block scales: the k-block and rows that a slot holds, those that a register holds, and whether
+ * they belong to the product that they scale. The tag of a cell: k-block, offset in it of the
+ * slot's first byte (in units of 16 bytes), and cell. */
 #include "Check/check_machine.h"
 #include "Spec/spec.h"
 
@@ -62,7 +62,7 @@ void hd_ck_load_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_frag_define(m, w, step, f);
 }
 
-/* The `which`-th scales hold, at byte- and thread-id, those of the step and of `unit` rows. */
+/* First row of the `which`-th scales at byte and thread id, for `unit` rows; -1 after a finding. */
 static int64_t scaled_row(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int which,
                           const hd_ck_content *b, int64_t unit) {
   const hd_ck_content *s = &w->env[step->args[HD_AT_mma_scaled_scale_a + which]].frag.content;

@@ -1,32 +1,32 @@
-/* Check/check_scale.h: block scales in the machine of the checker. check_machine.h includes this
- * header at its end, and declares the types that it uses. */
+/* Check/check_scale.h: block scales in the checker's machine. check_machine.h includes this header
+ * at its end; it declares the types used here. */
 #ifndef HD_CHECK_SCALE_H
 #define HD_CHECK_SCALE_H
 
 /* --- check_scale.c -------------------------------------------------------------------------- */
-/* A copy of block scales: of k-block `k-block`, from `byte` of it on, of so many as exist. Gives
- * the tag. */
+/* A copy of the block scales of k-block `k_block`, from `byte` of them on. k_blocks and bytes are
+ * the existing sizes. Returns the tag. */
 uint64_t hd_ck_copy_scales(hd_ck_machine *m, const hd_ck_step *step, int64_t k_block, int64_t byte,
                            int64_t k_blocks, int64_t bytes);
 void hd_ck_load_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
-/* The block scales of an mma (operands 4, 5) are those of this step, strip and column of `sum`. */
+/* Checks that the block scales of an mma (operands 4, 5) match step, strip and column of `sum`. */
 void hd_ck_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, const hd_ck_content *acc,
                  const hd_ck_content *b, hd_ck_content *sum);
-/* Sizes that the copies of block scales have named, against the problem's. */
+/* Compares the sizes that the copies of block scales state with those of the problem. */
 bool hd_ck_scales_extent(const hd_ck_extents *extents, int which, int64_t *expected, int64_t *got);
 /* --- check_promote.c ------------------------------------------------------------------------- */
-/* A box of f32 scales, from (x, k-block y) of their tensor map on, lands at `region`. Gives the
- * tag. */
+/* The tag of a box of f32 scales, from (x, k-block y) of their tensor map on, at `region`. */
 uint64_t hd_ck_copy_scale_box(hd_ck_machine *m, const hd_ck_step *step, const hd_ck_region *region,
                               int64_t x, int64_t y);
 void hd_ck_promote(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* --- check_scale_tile.c --------------------------------------------------------------------- */
-/* A bulk copy of `bytes` of block scales from byte `from` on. Gives the tag. */
+/* A bulk copy of `bytes` of block scales from byte `from` on. Returns the tag. */
 uint64_t hd_ck_copy_scale_tiles(hd_ck_machine *m, const hd_ck_step *step, int64_t from,
                                 int64_t bytes);
 void hd_ck_tensor_cp(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
-/* The block scales that a tcgen05.mma.sp (operands 7 to 10) of `columns` columns reads in a CTA;
- * then, that they go with those `before`; then, that they are those of the rows that are stored. */
+/* scale_tiles: reads the block scales of a tcgen05.mma.sp (operands 7 to 10) of `columns` columns
+ * in a CTA. scale_sums: they must match those of the sums `before`. scale_stored: they must be
+ * those of the rows that are stored. */
 bool hd_ck_scale_tiles(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
                        int64_t columns, const hd_ck_content *b, hd_ck_tiles *tiles);
 void hd_ck_scale_sums(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,

@@ -1,7 +1,7 @@
-/* Block scales in tiles of 128 rows by 4 scales, on their way by copy.bulk and tcgen05.cp to tensor
- * memory: which tile each region holds, and whether it is that of the product that it scales. The
- * tag of a cell: whose scales, and the source offset in cells. A slot of tensor memory is taken as
- * columns behind each other, a tile of it as 16 cells. */
+/* Block scales in tiles of 128 rows by 4 scales, which copy.bulk and tcgen05.cp move to tensor
+ * memory. Checks which tile each region holds, and that it belongs to the product that it scales.
+ * The tag of a cell: the operand, and the source offset in cells. A slot of tensor memory is
+ * modelled as consecutive columns, a tile in it as 16 cells. */
 #include "Check/check_machine.h"
 #include "Layout/packed_format.h"
 #include "Spec/spec.h"
@@ -42,7 +42,7 @@ static uint32_t enter(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
   return hd_ck_access_add(m, w, x);
 }
 
-/* The tile that stands at byte `lo` of a slot; -1 after a finding. */
+/* The number of the tile at byte `lo` of a slot; -1 after a finding. */
 static int64_t read_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                          hd_ck_region region, int64_t lo, int32_t cells) {
   region.range = (hd_ck_range){.lo = lo, .hi = lo + (int64_t)cells * HD_CK_CELL, .n = 1};
@@ -52,7 +52,7 @@ static int64_t read_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
   return (int64_t)(tag / (uint64_t)cells);
 }
 
-/* Whose a tile is: the number of another operand's differs in a high bit. */
+/* The operand of a tile (0 A, 1 B): a high bit of its number. */
 static int64_t owner_of(int64_t tile, int32_t cells) {
   return tile / (int64_t)(of_b / (uint64_t)cells);
 }
@@ -78,7 +78,7 @@ static void copy_tiles(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
   }
 }
 
-/* Of a pair, in both of its CTAs: from the shared to the tensor memory of each. */
+/* For a pair, copies in both CTAs: from the shared to the tensor memory of each. */
 void hd_ck_tensor_cp(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int32_t first, n_ctas = hd_ck_tensor_group(m, w, step, &first);
   w->multiplied++;
@@ -88,8 +88,8 @@ void hd_ck_tensor_cp(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 
 /* --- multiplication ------------------------------------------------------------------------- */
 
-/* The tiles of 128 rows, beginning with the operand's first, that a k-step reads: less those of the
- * k-blocks before, so that all steps of a tile of D agree. False after a finding. */
+/* The numbers of the tiles that a k-step reads, one per 128 rows, minus the tiles before them along
+ * k, so that all k-steps of a tile of D give the same. False after a finding. */
 static bool read_bands(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
                        int which, int64_t bands, const hd_ck_content *b, int64_t tile[2]) {
   const hd_spec_row *row = step->row;
@@ -115,8 +115,8 @@ static bool read_bands(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
   return true;
 }
 
-/* Where in a word the k-block's scales begin, and (of tiles that do not fill bands) in which word
- * of 128 columns the tile's: of operands 9 and 10 no more counts. */
+/* Compares where in a word the k-block's scales begin, and (if the columns are not a multiple of
+ * 128) the word of the tile's first column. Operands 9 and 10 matter in no other way. */
 static bool check_region(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                          int64_t columns, const hd_ck_content *b) {
   enum { WORD_ROWS = 32 };
@@ -160,7 +160,7 @@ void hd_ck_scale_sums(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
 
 /* --- D -------------------------------------------------------------------------------------- */
 
-/* Tiles along k of 128 rows: of whole k-blocks. */
+/* Number of tiles along k of 128 rows, over all k-blocks. */
 static int64_t tiles_along(int64_t n_k_blocks, int64_t each) {
   return (n_k_blocks * each + WORD - 1) / WORD;
 }

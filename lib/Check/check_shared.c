@@ -18,8 +18,8 @@ static bool is_tensor(hd_ck_access_kind kind) {
   return kind == HD_CK_TENSOR_MMA || kind == HD_CK_TENSOR_MOVE;
 }
 
-/* A generic write before an async access needs the writer's proxy fence too (R2), which nobody has
- * for what st.async wrote; bytes that are read, not only their phase (R1). */
+/* Whether x is complete before y. A generic write before an async access also needs the writer's
+ * proxy fence (R2); st.async cannot be fenced. A read needs a copy's bytes, not its phase (R1). */
 static bool is_over(const hd_ck_machine *m, const hd_ck_access *x, const hd_ck_access *y,
                     const uint32_t *clock, bool before_async) {
   uint32_t component = x->component;
@@ -63,7 +63,7 @@ static hazard hazard_after_write(const hd_ck_machine *m, const hd_ck_access *x,
                                         : "a barrier between the two, by all writing threads"};
 }
 
-/* x not in the view that y follows: told, but not fenced; or not told at all. */
+/* x is not in the view that orders y: signalled but not fenced, or not signalled at all. */
 static hazard tensor_hazard(const hd_ck_machine *m, const hd_ck_access *x, const hd_ck_access *y,
                             const uint32_t *clock) {
   if (is_over(m, x, y, clock, is_async(y->kind)))
@@ -100,7 +100,7 @@ static hazard hazard_of(const hd_ck_machine *m, const hd_ck_access *x, const hd_
                       : "an arrive or barrier after the read that the second access waits for"};
 }
 
-/* A thread's tcgen05.mma of one shape and kind follow each other, and its tcgen05.cp (R9). */
+/* A thread's tcgen05.mma of one shape and kind execute in order, also after its tcgen05.cp (R9). */
 static bool is_pipelined(const hd_ck_access *x, const hd_ck_access *y) {
   return x->kind == HD_CK_TENSOR_MMA && y->kind == HD_CK_TENSOR_MMA && x->warp == y->warp &&
          y->op->kind == HD_OP_TCGEN05_MMA_SP &&
@@ -121,13 +121,13 @@ static void compare(hd_ck_machine *m, const hd_ck_warp *w, uint32_t first, uint3
 
 /* --- spans ---------------------------------------------------------------------------------- */
 
-/* A finished compare is not repeated for the next spans of the same access. */
+/* One access to several spans. Recent comparisons are not repeated for the next spans. */
 typedef struct pass {
   hd_ck_machine *m;
   const hd_ck_warp *w;
   uint32_t id, seen[4];
   int32_t at;
-  int64_t *other; /* of a read: the first byte whose tag does not follow; NULL: none may */
+  int64_t *other; /* of a read: first byte whose tag does not follow; NULL: that is a finding */
 } pass;
 
 static void compare_once(pass *p, uint32_t first) {
@@ -154,7 +154,7 @@ static void insert(hd_ck_span *span, int32_t at, uint32_t id) {
   span->n++;
 }
 
-/* The later read of a warp of the same kind is over no sooner than its earlier one. */
+/* A later read of the same warp and kind completes no earlier, so it replaces the earlier one. */
 static void enter_read(pass *p, hd_ck_span *span) {
   const hd_ck_access *mine = &p->m->accesses[p->id];
   uint32_t *ids = ids_of(span);
@@ -224,7 +224,7 @@ bool hd_ck_region_at(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *st
   return false;
 }
 
-/* Bytes [lo, hi) of a slot; of a buffer over others, as far as one slot under it goes. */
+/* Bytes [lo, hi) of a slot; in a buffer over others, only those in one slot under it. */
 typedef struct stretch {
   hd_ck_slot_spans *slot;
   int64_t lo, hi;
@@ -254,7 +254,7 @@ static stretch stretch_of(hd_ck_machine *m, const hd_ck_region *region, int64_t 
   return (stretch){all + b->first + index, lo, hi};
 }
 
-/* The span that holds the cell, or the first one behind it. */
+/* Index of the span that holds the cell, or of the first one after it. */
 static int32_t find_span(const hd_ck_slot_spans *s, int32_t cell) {
   int32_t lo = 0, hi = s->n;
   while (lo < hi) {
@@ -267,7 +267,7 @@ static int32_t find_span(const hd_ck_slot_spans *s, int32_t cell) {
   return lo;
 }
 
-/* Makes `cell`, which span `at` holds, the beginning of a span; gives its number. */
+/* Splits span `at` so that `cell`, which it holds, begins a span; returns that span's index. */
 static int32_t cut(hd_ck_slot_spans *s, int32_t at, int32_t cell) {
   if (at == s->n || s->span[at].lo == cell)
     return at;
@@ -284,10 +284,10 @@ static int32_t cut(hd_ck_slot_spans *s, int32_t at, int32_t cell) {
   return at + 1;
 }
 
-/* The spans that hold bytes [lo, end) of a region, and no cell beside them. */
+/* The spans that cover exactly the cells of bytes [lo, end) of a region. */
 typedef struct piece {
   hd_ck_span *span;
-  int32_t n, cell; /* the first one */
+  int32_t n, cell; /* cell: the first one */
   int64_t end;
 } piece;
 
@@ -303,7 +303,7 @@ static piece piece_of(hd_ck_machine *m, const hd_ck_region *region, int64_t lo, 
   return p;
 }
 
-/* Cells from `lo` to the piece's first one count on in what the tag names. */
+/* The tag of the cell at `byte`, if the cell at `lo` has `tag` and the tags are consecutive. */
 static uint64_t tag_at(uint64_t tag, int64_t lo, int64_t byte) {
   return tag + (uint64_t)(byte / HD_CK_CELL - lo / HD_CK_CELL);
 }
@@ -330,8 +330,8 @@ uint32_t hd_ck_access_add(hd_ck_machine *m, const hd_ck_warp *w, hd_ck_access ac
   return m->n_accesses - 1;
 }
 
-/* A cell that a write covers in part counts as written: copies of operands come in whole cells
- * (check_copy.c), other writes fill their regions whole. */
+/* A partly written cell counts as written: copies of operands consist of whole cells
+ * (check_copy.c), other writes fill their regions completely. */
 static void write_range(pass *p, const hd_ck_region *region, int64_t lo, int64_t hi, uint64_t tag) {
   for (int64_t at = lo; at < hi && !p->m->stop;) {
     piece x = piece_of(p->m, region, at, hi);
@@ -374,7 +374,7 @@ static void mixed(pass *p, int64_t byte) {
              at.text, (long long)byte);
 }
 
-/* expected NULL: any tag. Gives the one of the first cell, which the others must follow. */
+/* expected NULL: any tag. Returns the tag of the first cell, which the others must follow. */
 static uint64_t read_range(pass *p, const hd_ck_region *region, int64_t lo, int64_t hi,
                            const uint64_t *expected) {
   uint64_t tag = expected ? *expected : 0;

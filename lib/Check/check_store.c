@@ -1,4 +1,4 @@
-/* store.tile and stage.tile: what is written to D is a whole sum, at its own position, inside D,
+/* store.tile and stage.tile: what is written to D is a complete sum, at its own position, inside D,
  * once. */
 #include "Check/check_machine.h"
 #include "Layout/packed_format.h"
@@ -13,8 +13,8 @@ static void wrong_data(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
              "%s: got %lld, expected %lld", what, (long long)got, (long long)expected);
 }
 
-/* The sum over all k-blocks of a slab row: A's blocks lie row by row, so that block minus k-block
- * is the slab times their number. */
+/* The sum must cover all k-blocks of a slab row. A's blocks are stored row by row, so that block
+ * minus k-block is the slab times the number of k-blocks. */
 static void check_sum(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                       const hd_ck_content *c, int64_t g, int64_t row) {
   hd_ck_extents *x = m->extents;
@@ -52,7 +52,7 @@ void hd_ck_store_begin(hd_ck_extents *x) {
   x->stored_rows = (x->m + STRIP - 1) / STRIP;
   x->stored_cols = (x->n + BLOCK - 1) / BLOCK;
   if (x->stored_rows * x->stored_cols > ((int64_t)1 << 24) / matrices)
-    return; /* too large to remember: its pattern is seen on smaller ones */
+    return; /* too large to record; smaller instances show the same pattern */
   x->stored = HD_NEW_ARRAY(&x->arena, uint64_t *, matrices * x->stored_rows);
 }
 
@@ -174,8 +174,8 @@ static int32_t run_of(const hd_op *op) {
   return hd_op_is(op, HD_ATTR_PATH, "permuted") && bytes ? WIDE / bytes : 2;
 }
 
-/* Permuted, blocks of 4 * run columns are those columns in another order, which B's rows took as
- * well (check_copy.c): whole ones are marked. */
+/* A permuted store holds blocks of 4 * run columns in another order, the same as that of B's rows
+ * (check_copy.c). Only whole blocks are recorded. */
 static int64_t whole_of(int32_t run) { return run > 2 ? 4 * run : BLOCK; }
 
 void hd_ck_store_fragments(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t row,
@@ -233,7 +233,7 @@ bool hd_ck_store_strip(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
   return true;
 }
 
-/* Operands: D, ldd, row, column, m, n, of a batch its matrix, factors and their slot, fragments of
+/* Operands: D, ldd, row, column, m, n, matrix (of a batch), factors and their slot, fragments of
  * consecutive 8-column blocks. */
 void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t row, col, g;

@@ -1,11 +1,11 @@
-/* tcgen05: tensor memory, and what orders its asynchronous operations (R9). A slot is taken as 128
- * lanes behind each other. The tag of a cell of metadata says which block and strip it is of; what
- * accumulators hold stands beside their slot, by slab of 64 rows. */
+/* tcgen05: tensor memory, and the order of its asynchronous operations (R9). A slot is modelled as
+ * 128 consecutive lanes. The tag of a cell of metadata gives its block and strip. The content of
+ * accumulators is kept beside their slot, by slab of 64 rows. */
 #include "Check/check_machine.h"
 #include "Layout/packed_format.h"
 #include "Spec/spec.h"
 
-enum { LANES = 128, STRIP = 16, WORD_BYTES = 8 /* of a lane: two columns */ };
+enum { LANES = 128, STRIP = 16, WORD_BYTES = 8 /* per lane: two columns */ };
 
 static int64_t lane_bytes(const hd_ck_region *region) {
   return region->buffer->bytes / LANES;
@@ -27,7 +27,7 @@ void hd_ck_tensor_fence(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
     w->told[i] = w->waited[i];
 }
 
-/* What a warp has waited for needs no fence to be behind it. */
+/* Later operations of the warp need no fence after its wait. */
 void hd_ck_tensor_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int which = step->op->kind == HD_OP_TCGEN05_WAIT_ST;
   w->waited[which] = w->moved[which];
@@ -53,7 +53,7 @@ static uint32_t enter_move(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *st
 
 /* --- moves ---------------------------------------------------------------------------------- */
 
-/* The lanes of strip (operand 2) of a slot (0, 1): those that the warp reaches. */
+/* The lanes of a strip (operand 2) of a slot (0, 1). The warp must be able to access them. */
 static bool strip_region(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                          hd_ck_region *region) {
   int64_t strip = w->env[step->args[HD_AT_load_place]].i;
@@ -69,7 +69,7 @@ static bool strip_region(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
   return false;
 }
 
-/* Cells that a strip of metadata takes. */
+/* Number of cells of a strip of metadata. */
 static int64_t strip_cells(const hd_ck_region *region) {
   return lane_bytes(region) * STRIP / HD_CK_CELL;
 }
@@ -126,12 +126,12 @@ static void wrong_operand(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
                "operands of one k-block, step and tile", "%s", what);
 }
 
-/* The slabs of the CTAs that an instruction works for. */
+/* A slab of one of the CTAs that an instruction works for. */
 typedef struct slab {
-  int32_t cta, index; /* of the CTA's */
+  int32_t cta, index; /* of the CTA's slabs */
 } slab;
 
-/* One k-step of a slab; strip 0 stands for all of it. */
+/* Reads one k-step of a slab; strip 0 represents all of its strips. */
 static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, slab at,
                    hd_ck_content *a) {
   hd_ck_region region;
@@ -151,7 +151,7 @@ static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, slab
   return true;
 }
 
-/* All four strips of a slab's metadata. */
+/* Reads all four strips of a slab's metadata. */
 static bool read_metadata(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, slab at,
                           hd_ck_content *meta) {
   hd_ck_region region;
@@ -170,7 +170,7 @@ static bool read_metadata(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
   return true;
 }
 
-/* Which columns of the slot, and which half of them, the k-step is described by. */
+/* The selector must name the metadata of this k-step. */
 static void check_selector(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
   const hd_spec_row *row = step->row;
   int64_t k = hd_op_int(step->op, HD_ATTR_STEP, 0);
@@ -178,7 +178,7 @@ static void check_selector(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_st
     wrong_operand(m, w, step, "the selector names the metadata of another k-step");
 }
 
-/* B's columns: those of a pair's first CTA, then those of its second. */
+/* Reads B's columns: those of a pair's first CTA, then those of its second. */
 static bool read_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t first,
                          int32_t n_ctas, int64_t columns, hd_ck_content *b) {
   hd_ck_region region;
@@ -201,7 +201,7 @@ static bool read_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
   return !m->stop;
 }
 
-/* D: added to, or begun anew. */
+/* Records the write of the accumulators. */
 static void write_sums(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                        const hd_ck_region *region) {
   hd_ck_access x = {.op = step->op, .kind = HD_CK_TENSOR_MMA, .slot = region->slot};
@@ -212,7 +212,7 @@ static void write_sums(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
   hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), all, 0);
 }
 
-/* The rows of one CTA, that of `region`. */
+/* Multiplies the rows of one CTA, that of `region`. */
 static void multiply_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                           const hd_ck_region *region, hd_ck_content *sums, const hd_ck_content *b) {
   bool adds = w->env[step->args[HD_AT_tcgen05_mma_scale_d]].i != 0,

@@ -1,4 +1,4 @@
-/* tcgen05: who takes the columns of tensor memory, learns where they are, and gives them back. */
+/* tcgen05: allocation of tensor memory columns, their address, and deallocation. */
 #include "Check/check_machine.h"
 #include "Spec/spec.h"
 
@@ -24,7 +24,7 @@ static void learn_address(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
   w->has_address = true;
 }
 
-/* Nothing may be at work in the columns: a write to all of them. */
+/* No operation may still use the columns: deallocation counts as a write to all of them. */
 static void give_back(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_tensor *t = &m->tensors[w->cta];
   if (!t->alloc || t->dealloc)
@@ -50,7 +50,7 @@ static void give_back(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   }
 }
 
-/* The CTA's first warp does it; the address is every warp's. */
+/* The CTA's first warp allocates and deallocates; every warp reads the address. */
 void hd_ck_tensor_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   if (step->op->kind == HD_OP_TCGEN05_ADDRESS)
     learn_address(m, w, step);

@@ -1,5 +1,5 @@
-/* wgmma: reads of shared memory that end with a group, registers that nobody may touch (R5). Each
- * warp of a warpgroup is taken to read all that the warpgroup reads. */
+/* wgmma: reads of shared memory that complete with a group, and registers that no other code may
+ * access (R5). Each warp of a warpgroup is modelled as reading all that the warpgroup reads. */
 #include "Check/check_machine.h"
 #include "Layout/packed_format.h"
 
@@ -18,7 +18,7 @@ void hd_ck_wgmma_fence(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
       f.undefined = f.state == HD_CK_FRAG_UNDEFINED;
       f.state = HD_CK_FRAG_FENCED;
     }
-    w->env[step->args[i]].frag.consumed = true; /* what follows takes the result */
+    w->env[step->args[i]].frag.consumed = true; /* later ops must use the result */
     w->env[step->results[i]].frag = f;
   }
 }
@@ -50,7 +50,7 @@ void hd_ck_wgmma_finish(hd_ck_machine *m) {
   }
 }
 
-/* A register operand of a wgmma: the last access by generic code lies before the fence. */
+/* A register operand of a wgmma: its last access by generic code must precede the fence. */
 static void check_fenced(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t operand,
                          const char *what, bool passes) {
   const hd_ck_frag *f = &w->env[step->args[operand]].frag;
@@ -94,7 +94,7 @@ uint64_t hd_ck_read_matrix(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *st
                : hd_ck_access_read(m, w, id, *region);
 }
 
-/* Slab `slab` of a packed_a slot, one k-step. */
+/* Reads one k-step of slab `slab` of a packed_a slot. */
 static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_content *a) {
   int64_t slab = w->env[step->args[HD_AT_wgmma_ss_slab]].i,
           k = hd_op_int(step->op, HD_ATTR_STEP, 0);
@@ -115,9 +115,9 @@ static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_c
   return true;
 }
 
-/* The first column that is another one's, where byte `other` of the slot is: of transposed B a
- * panel with a row of another one has no column that is right. (A group of rows that runs of
- * columns mix is stored whole, or not at all: check_store.c.) */
+/* The first column with other content, if byte `other` of the slot is the first such byte. In
+ * transposed B, a panel with such a row has no valid column. (Rows in run order are stored in whole
+ * groups, or not at all: check_store.c.) */
 static int64_t first_other(const hd_ck_ring *b, bool trans, int64_t col, int64_t other) {
   int64_t row = other / b->panel, panel_columns = b->panel * 8 / b->elem_bits;
   return other == INT64_MAX ? other : col + (trans ? row / b->rows * panel_columns : row);
@@ -161,9 +161,9 @@ static void define(hd_ck_warp *w, const hd_ck_step *step, hd_ck_content content)
   made->content = content;
 }
 
-/* A's and the metadata's registers are read until the group is over: neither they nor what was
- * loaded into them may be written again before. (For metadata the ISA does not say so; an H200
- * does.) */
+/* The registers of A and metadata are read until the group completes. Neither they nor the value
+ * that was loaded into them may be overwritten before. (For metadata the ISA does not state this,
+ * but an H200 needs it.) */
 static void hold(hd_ck_warp *w, int32_t number) {
   hd_ck_frag *f = &w->env[number].frag;
   f->read_by = w->wgmma_committed + 1;
