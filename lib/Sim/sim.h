@@ -1,8 +1,8 @@
 /* Sim/sim.h: executes the PTX that ships, under the worst schedule that the sync rules R1-R9 allow.
  *
- * The caller places its buffers at simulated device addresses and says what the launch will do (the
- * plan of Kernel/manifest.h). Every access is checked: bounds, alignment, initialisation, ordering
- * (vector clocks a thread and an asynchronous agent) and proxies. Rules: README.md. */
+ * The caller places its buffers at simulated device addresses and describes the launch (the plan of
+ * Kernel/manifest.h). Every access is checked: bounds, alignment, initialisation, ordering (vector
+ * clocks per thread and asynchronous agent) and proxies. Rules: README.md. */
 #ifndef HD_SIM_H
 #define HD_SIM_H
 
@@ -22,7 +22,8 @@ enum {
 };
 
 /* One allocation of the caller. address: multiple of 256; leave a gap between buffers, so that an
- * access past an end is seen. data (borrowed) holds n_bytes and is read and written in place. */
+ * access past an end is detected. data (borrowed) holds n_bytes and is read and written in
+ * place. */
 typedef struct hd_sim_buffer {
   const char *name;
   uint64_t address, n_bytes;
@@ -31,16 +32,16 @@ typedef struct hd_sim_buffer {
   bool undefined; /* reading a byte that the kernel did not write is an error */
   uint8_t
       *written; /* borrowed, n_bytes, or NULL: set to 1 where the kernel wrote, to 0 elsewhere */
-  bool weights; /* A, its block scales: may be read before griddepcontrol.wait (R8) if the variant
+  bool weights; /* A or its block scales: may be read before griddepcontrol.wait (R8) if the variant
                    is weights_ready */
 } hd_sim_buffer;
 
-/* What happened in a run. Time counts the warp instructions that were executed before it, of all
- * warps: the simulator has no cycles. */
+/* An event of a run. Time is the number of warp instructions that all warps have executed before:
+ * the simulator has no cycles. */
 typedef enum hd_sim_event_kind {
-  HD_SIM_EXECUTES,  /* a warp executes an instruction; what waits is executed again and again */
-  HD_SIM_ISSUES,    /* an instruction issues asynchronous work, */
-  HD_SIM_COMPLETES, /* which completes: of equal number */
+  HD_SIM_EXECUTES,  /* a warp executes an instruction; one that waits is executed repeatedly */
+  HD_SIM_ISSUES,    /* an instruction issues asynchronous work */
+  HD_SIM_COMPLETES, /* the work completes; it has the same number */
 } hd_sim_event_kind;
 
 typedef struct hd_sim_event {
@@ -54,26 +55,26 @@ typedef struct hd_sim_options {
   uint64_t seed;
   hd_sim_mode mode;
   uint64_t max_steps;    /* warp instructions; 0 = 20 million */
-  uint32_t grid_y, grid_z; /* the plan's grid_x CTAs, so many times; 0 = 1 */
-  uint32_t max_resident; /* CTAs in flight at once; 0 = 8. Persistent grids are resident whole. */
-  bool sequential;       /* one cluster after the other: who comes last (R7) is always the same */
-  uint32_t max_findings; /* stop after so many different ones; 0 = 8 */
+  uint32_t grid_y, grid_z; /* multiply the plan's grid_x CTAs; 0 = 1 */
+  uint32_t max_resident; /* CTAs in flight at once; 0 = 8. Persistent grids are fully resident. */
+  bool sequential;       /* one cluster after the other: the last arriver (R7) is always the same */
+  uint32_t max_findings; /* stop after this many different findings; 0 = 8 */
   uint32_t off;          /* HD_SIM_NO_... */
-  uint32_t hold; /* warp of each CTA, counted from 1, that runs when nothing else can; 0: none */
-  bool strict;   /* without R3's assumption (report.n_assumed): what rests on it is a finding */
-  bool isa_only; /* rules of Heddle's own are left out: for kernels that others wrote */
+  uint32_t hold; /* warp of each CTA, counted from 1, that runs only if nothing else can; 0: none */
+  bool strict;   /* without R3's assumption (report.n_assumed): relying on it is a finding */
+  bool isa_only; /* without rules of Heddle's own: for kernels from elsewhere */
   void (*trace)(void *user, const hd_sim_event *event); /* or NULL */
   void *user;
 } hd_sim_options;
 
-/* What a finding rests on: the PTX ISA; a rule of Heddle's own, stricter than the ISA; an
- * assumption that was measured on hardware, which the ISA does not grant (`strict`). */
+/* The basis of a finding: the PTX ISA; a rule of Heddle's own, stricter than the ISA; an assumption
+ * that was measured on hardware and is not guaranteed by the ISA (`strict`). */
 typedef enum hd_sim_basis { HD_SIM_ISA, HD_SIM_HEDDLE, HD_SIM_MEASURED } hd_sim_basis;
 /* "ISA", "Heddle", "measured" */
 const char *hd_sim_basis_name(hd_sim_basis basis);
 
-/* One thing that is wrong. line counts the PTX text from 1; other_line is the second access of a
- * conflict (0: none). */
+/* A finding. line counts the PTX text from 1; other_line is the second access of a conflict (0:
+ * none). */
 typedef struct hd_sim_finding {
   const char *rule; /* "R2", "bounds", "deadlock" ... */
   const char *text;
@@ -81,15 +82,15 @@ typedef struct hd_sim_finding {
   hd_sim_basis basis;
 } hd_sim_finding;
 
-/* A wait with a time limit that was executed: has it ever answered no? One that has not was never
- * early: a loop that is missing around it does not show. */
+/* An executed wait with a time limit, and whether it ever returned false. If it never did, a
+ * missing loop around it was not detected. */
 typedef struct hd_sim_wait {
   uint32_t line;
   bool answered_no;
 } hd_sim_wait;
 
 typedef struct hd_sim_report {
-  const hd_sim_wait *wait; /* in the arena; of each line once */
+  const hd_sim_wait *wait; /* in the arena; one per line */
   uint32_t n_waits;
   const hd_sim_finding *finding; /* in the arena given to hd_sim_run */
   uint32_t n_findings;
@@ -98,9 +99,9 @@ typedef struct hd_sim_report {
   uint64_t n_mma;          /* tensor-core instructions */
   uint64_t n_checked;      /* memory cells compared with their history */
   uint64_t n_conflicts;    /* conflicting pairs found ordered */
-  uint64_t n_assumed;      /* of those, by R3's remote arrive at the default scope alone */
-  uint64_t order_hash; /* of the set of conflicting pairs (agents, accesses, place) and their order:
-                          equal for two texts whose happens-before relations agree */
+  uint64_t n_assumed;      /* of those, only by R3's remote arrive at default scope */
+  uint64_t order_hash; /* of the set of conflicting pairs (agents, accesses, address) and their
+                          order: equal for two texts with the same happens-before relation */
 } hd_sim_report;
 
 /* One launch of a text. All borrowed for the call; the buffers' data is read and written. */
@@ -114,9 +115,9 @@ typedef struct hd_sim_launch {
   uint32_t n_buffers;
 } hd_sim_launch;
 
-/* Runs a launch. Returns HEDDLE_OK when nothing was found, HEDDLE_MISMATCH with findings in the
- * report (whose texts live in the arena), HEDDLE_INVALID for malformed PTX, HEDDLE_UNSUPPORTED
- * naming an instruction outside the subset. Reentrant. */
+/* Runs a launch. Returns HEDDLE_OK without findings, HEDDLE_MISMATCH with findings in the report
+ * (whose texts are in the arena), HEDDLE_INVALID for malformed PTX, HEDDLE_UNSUPPORTED naming an
+ * instruction outside the subset. Reentrant. */
 heddle_status hd_sim_run(heddle_context *ctx, const hd_sim_launch *launch,
                          const hd_sim_options *options, hd_arena *arena, hd_sim_report *report);
 

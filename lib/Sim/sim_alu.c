@@ -1,4 +1,5 @@
-/* Sim/sim_alu.c: lane-local arithmetic. Registers hold 64 bits; every reader cuts to its type. */
+/* Sim/sim_alu.c: lane-local arithmetic. Registers hold 64 bits; each reader truncates to its
+ * type. */
 #include <math.h>
 #include <string.h>
 
@@ -65,8 +66,7 @@ static double float_op(uint8_t op, double a, double b, double c, const sim_insn 
   }
 }
 
-/* Sums and products of f32 are rounded once from the float unit itself: double would round
- * twice. */
+/* Sums and products of f32 are computed in float, to be rounded once: double would round twice. */
 static double f32_op(uint8_t op, float a, float b, float c, const sim_insn *in) {
   switch (op) {
   case OP_ADD: return (double)(a + b);
@@ -113,7 +113,7 @@ static uint64_t widened(uint8_t elem, uint64_t bits) {
   return hd_sim_encode_bits(SIM_T_F32, hd_sim_decode_bits(elem, bits), SIM_RN, false);
 }
 
-/* Mixed precision (PTX ISA 9.7.5): a, of fma b as well, is of the second type and becomes f32
+/* Mixed precision (PTX ISA 9.7.5): a, and b of fma, have the second type and are converted to f32
  * first. */
 static uint64_t mixed_scalar(const sim_insn *in, uint64_t a, uint64_t b, uint64_t c) {
   a = widened(in->type[1], a);

@@ -11,7 +11,7 @@ static void reset_vc(sim_machine *m, sim_vc *vc) {
   hd_sim_vc_init(m, vc);
 }
 
-/* All have come: every waiting lane learns what the others did, and that the round is over. */
+/* Ends a round: every waiting lane acquires what the others did, and that the round is complete. */
 static void release_barrier(sim_machine *m, sim_cta *cta, uint32_t id) {
   sim_barrier *b = &cta->barrier[id];
   if (m->agent_barrier)
@@ -35,7 +35,7 @@ static void release_barrier(sim_machine *m, sim_cta *cta, uint32_t id) {
   hd_sim_progress(m);
 }
 
-/* A round ends when enough have come: a thread comes once. */
+/* A round ends after enough arrivals, so a thread may arrive only once per round. */
 static sim_step come_once(sim_warp *w, const sim_insn *in, uint32_t mask, uint32_t id) {
   SIM_LANES(l, mask) {
     sim_thread *t = hd_sim_thread(w, l);
@@ -47,8 +47,8 @@ static sim_step come_once(sim_warp *w, const sim_insn *in, uint32_t mask, uint32
   return SIM_NEXT;
 }
 
-/* In every schedule it comes to this round: it knows that the one before is over. Who waited for
- * that knows; who only arrived must be told. */
+/* The arrival must belong to this round in every schedule: the end of the previous round must
+ * happen before. A thread that only arrived in that round did not wait for its end. */
 static sim_step check_round(sim_warp *w, const sim_insn *in, uint32_t mask, uint32_t id) {
   sim_machine *m = w->machine;
   uint32_t round = w->cta->barrier[id].generation;
@@ -63,7 +63,7 @@ static sim_step check_round(sim_warp *w, const sim_insn *in, uint32_t mask, uint
   return SIM_NEXT;
 }
 
-/* The lanes must mean one barrier, and one number of threads. */
+/* The lanes must name the same barrier and the same number of threads. */
 static sim_step check_same(sim_warp *w, const sim_insn *in, uint32_t mask) {
   static const char *const what[] = {"barriers", "numbers of threads"};
   for (uint32_t i = 0; i < in->n_opnds; i++) {
@@ -125,7 +125,7 @@ static sim_step exec_bar(sim_warp *w, const sim_insn *in, uint32_t mask) {
   }
   if (waits && g->generation == b->generation) {
     g->stamp =
-        m->progress; /* nothing has changed for it: not to be asked again until something has */
+        m->progress; /* nothing has changed: not retried until something has */
     return SIM_WAIT;
   }
   g->entered = false;
@@ -217,7 +217,7 @@ static sim_step exec_griddep_wait(sim_warp *w, const sim_insn *in, uint32_t mask
   return SIM_NEXT;
 }
 
-/* R8: the next grid takes this one for the only one ahead of it. */
+/* R8: the next grid waits only for this one, not for the grid before. */
 static sim_step exec_griddep_launch(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_machine *m = w->machine;
   SIM_LANES(l, mask)

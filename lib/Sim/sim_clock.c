@@ -1,4 +1,4 @@
-/* Sim/sim_clock.c: vector clocks, one shared block a CTA, copied when written. */
+/* Sim/sim_clock.c: vector clocks, one shared block per CTA, copied when written. */
 #include <string.h>
 
 #include "Sim/sim_machine.h"
@@ -16,7 +16,7 @@ static void drop(sim_block *b) {
     hd_free(b);
 }
 
-/* A block that nobody else sees. */
+/* A block without other references. */
 static sim_block *own(const sim_machine *m, sim_block **slot) {
   sim_block *old = *slot;
   if (old && old->n_refs == 1)
@@ -60,8 +60,8 @@ void hd_sim_vc_free(const sim_machine *m, sim_vc *vc) {
   *vc = (sim_vc){0};
 }
 
-/* Clocks go in steps of a number that compilers know, which they vectorise: a and b, of different
- * blocks, at each step. */
+/* Iterates over a and b, of different blocks, in steps of constant size, which compilers
+ * vectorise. */
 #define EACH_STEP(m, a, b)                                                                         \
   for (const uint32_t *end = (a) + (m)->agents_per_cta; (a) < end;                                 \
        (a) += SIM_CLOCK_STEP, (b) += SIM_CLOCK_STEP)
@@ -79,7 +79,7 @@ static void compare(const sim_machine *m, const uint32_t *a, const uint32_t *b, 
   *less = behind;
 }
 
-/* Element-wise maximum; keeps blocks shared where one side has it all. */
+/* Element-wise maximum; shares the block if one side includes the other. */
 static void join_block(const sim_machine *m, sim_block **into, sim_block *from) {
   if (!from || *into == from)
     return;
@@ -107,7 +107,7 @@ void hd_sim_clock_join(const sim_machine *m, sim_clock *into, const sim_clock *f
     join_block(m, &into->block[i], from->block[i]);
 }
 
-/* The parts mostly are one block, on either side: then joined once. */
+/* The parts are mostly one block on either side: then it is joined once. */
 void hd_sim_vc_join(const sim_machine *m, sim_vc *into, const sim_vc *from) {
   for (uint32_t i = 0; i < m->n_ctas; i++) {
     sim_block **full = &into->full.block[i], *before = *full, *other = from->full.block[i];
@@ -122,7 +122,7 @@ void hd_sim_vc_join(const sim_machine *m, sim_vc *into, const sim_vc *from) {
   }
 }
 
-/* Of agents numbered [lo, hi) in their CTA alone. */
+/* Joins only the agents [lo, hi) of a CTA. */
 static void join_range(const sim_machine *m, sim_block **into, const sim_block *from, uint32_t lo,
                        uint32_t hi) {
   bool behind = false;
@@ -175,7 +175,7 @@ void hd_sim_clock_raise(const sim_machine *m, sim_clock *into, sim_agent agent, 
     own(m, &into->block[agent >> SIM_AGENT_SHIFT])->clock[hd_sim_local(agent)] = clock;
 }
 
-/* The parts mostly are one block, which then is written once. */
+/* The parts are mostly one block, which is then written once. */
 void hd_sim_vc_raise(const sim_machine *m, sim_vc *into, sim_agent agent, uint32_t clock) {
   uint32_t cta = agent >> SIM_AGENT_SHIFT, local = hd_sim_local(agent);
   sim_block **full = &into->full.block[cta], **reads = &into->reads.block[cta],
@@ -208,7 +208,7 @@ void hd_sim_vc_copy(const sim_machine *m, sim_vc *into, const sim_vc *from) {
       share(&into->full.block[i], from->full.block[i]);
 }
 
-/* Lanes of a warp mostly know the same: one join for all that share their blocks. */
+/* Lanes of a warp mostly share their blocks, which are then joined once. */
 void hd_sim_publish(sim_machine *m, sim_vc *into, sim_warp *w, uint32_t mask) {
   const sim_vc *last = NULL;
   SIM_LANES(l, mask) {
@@ -230,7 +230,7 @@ void hd_sim_lanes_begin(const sim_machine *m, sim_lanes *lanes) {
 
 void hd_sim_lanes_end(sim_lanes *lanes) { hd_free(lanes->before); }
 
-/* Takes over what the last lane's became, where this one's was the same. */
+/* Reuses the last lane's result if this lane had the same blocks. */
 static bool as_the_last(const sim_machine *m, sim_lanes *lanes, sim_vc *vc) {
   bool same = lanes->made && same_blocks(m, vc, lanes->before);
   if (same) {

@@ -24,7 +24,7 @@ static sim_step exec_brx(sim_warp *w, const sim_insn *in, uint32_t mask) {
   if ((uint32_t)hd_sim_read_lane(w, &in->opnd[0], l) == index)
     same |= 1u << l;
   uint32_t others = w->group[w->current].mask & ~same;
-  if (others) /* predicated-off lanes go on, the rest come back here */
+  if (others) /* predicated-off lanes continue, the others come back here */
     hd_sim_split(w, others & mask ? others & mask : others,
           w->group[w->current].pc + !(others & mask));
   w->group[w->current].pc = in->targets[index];
@@ -113,8 +113,8 @@ static sim_step exec_vote(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return SIM_NEXT;
 }
 
-/* Which lane is elected is not specified, only that it is the same one for the same mask: any lane
- * but in early mode, where it is the lowest, as on hardware. */
+/* The ISA does not specify which lane is elected, only that it is the same one for the same mask:
+ * any lane, and in early mode the lowest, as on hardware. */
 static sim_step exec_elect(sim_warp *w, const sim_insn *in, uint32_t mask) {
   const sim_machine *m = w->machine;
   sim_step step = hd_sim_members(w, in, &in->opnd[1], &mask);

@@ -57,7 +57,7 @@ static sim_step fill_lane(sim_warp *w, const sim_insn *in, sim_async *op, uint32
   return SIM_NEXT;
 }
 
-/* One operation for all lanes that know the same. */
+/* One operation for all lanes with the same clock. */
 static sim_step exec_cp(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_machine *m = w->machine;
   while (mask) {
@@ -90,7 +90,7 @@ static sim_step exec_cp_commit(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return SIM_NEXT;
 }
 
-/* Are all cp.async of the lane up to that number done? The first that is not wakes its warp. */
+/* Whether all cp.async of the lane up to `number` are complete; the first other will wake w. */
 static bool cp_done(const sim_machine *m, const sim_warp *w, uint32_t lane, uint32_t number) {
   for (uint32_t i = 0; i < m->n_pending; i++) {
     sim_async *op = m->pending[i];
@@ -111,7 +111,7 @@ static sim_step exec_cp_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_machine *m = w->machine;
   sim_group *g = &w->group[w->current];
   uint32_t may_stay = in->n_opnds ? (uint32_t)in->opnd[0].imm : 0;
-  if (in->n_opnds == 0 && !g->entered) /* wait_all takes what was not committed, too */
+  if (in->n_opnds == 0 && !g->entered) /* wait_all includes what was not committed */
     SIM_LANES(l, mask) commit_lane(w, l);
   g->entered = true;
   SIM_LANES(l, mask)
@@ -217,7 +217,7 @@ static sim_step fill_tensor(sim_warp *w, const sim_insn *in, uint32_t lane, cons
   for (uint32_t i = 0; i < in->op; i++)
     op->coord[i] = (int32_t)hd_sim_read_lane(w, &o->vec[1 + i], lane);
   op->n_bytes = hd_sim_box_bytes(op->tmap);
-  /* An H200 ends the kernel with an illegal instruction. */
+  /* Otherwise an H200 aborts the kernel with an illegal instruction. */
   int64_t first = (int64_t)op->coord[0] * hd_sim_element_bytes(op->tmap->elem);
   if (first % 16)
     return hd_sim_fault(w->machine, "alignment:measured", w, lane, in,
@@ -238,7 +238,7 @@ static sim_step fill_load(sim_warp *w, const sim_insn *in, uint32_t lane, sim_as
   return SIM_NEXT;
 }
 
-/* One destination of a load: the same offsets in that CTA. */
+/* Issues a load to one destination CTA, with the same offsets as in the others. */
 static sim_step issue_load(sim_warp *w, const sim_insn *in, uint32_t lane, uint32_t rank,
                            uint32_t shared, uint32_t barrier) {
   sim_machine *m = w->machine;

@@ -1,4 +1,4 @@
-/* Sim/sim_cta.c: a CTA's beginning and end, and what must be over when its threads leave. */
+/* Sim/sim_cta.c: a CTA's beginning and end, and what must be complete when its threads exit. */
 #include <string.h>
 
 #include "Sim/sim_product.h"
@@ -29,7 +29,7 @@ static void new_warp(sim_machine *m, sim_cta *cta, uint32_t index) {
   w->n_groups = 1;
 }
 
-/* The PTX decides how much a CTA takes: what is out of proportion is found before it is begun. */
+/* The PTX determines the memory of a CTA: fails before the CTA starts if it is not available. */
 static bool has_memory(const sim_machine *m, uint64_t n_shared) {
   uint64_t n_threads = 32u * m->n_warps, cells = n_shared >> m->program->shared_shift;
   uint64_t registers = (sizeof(uint64_t) + 1) * n_threads * m->program->n_regs;
@@ -76,7 +76,7 @@ bool hd_sim_cta_new(sim_machine *m, uint32_t index) {
   return cta->shared.cell != NULL;
 }
 
-/* ---- the end of one ---- */
+/* ---- the end of a CTA ---- */
 
 static void retire_warp(sim_warp *w) {
   hd_free(w->reg);
@@ -89,7 +89,7 @@ static void retire_warp(sim_warp *w) {
   w->busy_as = NULL;
 }
 
-/* Its fences stay: later CTAs may ask for them. */
+/* Keeps the fences: later CTAs may look them up. */
 static void retire_thread(const sim_machine *m, sim_thread *t) {
   hd_sim_vc_free(m, &t->vc);
   hd_sim_releases_free(m, &t->fenced);
@@ -144,8 +144,8 @@ void hd_sim_cta_free(sim_machine *m, sim_cta *cta) {
 
 /* ---- leaving ---- */
 
-/* What a thread has started must be over when it leaves, by happens-before and not by what the
- * schedule happened to do. */
+/* What a thread has started must be complete before it exits, by happens-before and not only in
+ * this schedule. */
 static sim_step check_unfinished(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_machine *m = w->machine;
   const sim_wgmma *q = &w->cta->wgmma[w->index / 4];
@@ -164,7 +164,7 @@ static sim_step check_unfinished(sim_warp *w, const sim_insn *in, uint32_t mask)
   return SIM_NEXT;
 }
 
-/* Copies into this CTA's memory that none of its threads has waited for. */
+/* Reports copies into this CTA's memory that none of its threads has waited for. */
 static sim_step check_landed(sim_warp *w, const sim_insn *in, const sim_vc *all) {
   sim_machine *m = w->machine;
   sim_cta *cta = w->cta;
@@ -204,7 +204,7 @@ static sim_step check_remote(sim_warp *w, const sim_insn *in, const sim_vc *all)
   return SIM_NEXT;
 }
 
-/* The last thread leaves: nobody else may still use this CTA's memory. */
+/* The last thread exits: no other agent may still use this CTA's memory. */
 static sim_step check_cta_exit(sim_warp *w, const sim_insn *in) {
   sim_machine *m = w->machine;
   sim_vc all;
@@ -241,7 +241,7 @@ sim_step hd_sim_exit(sim_warp *w, const sim_insn *in, uint32_t mask) {
   if (check_unfinished(w, in, mask) == SIM_STOP)
     return SIM_STOP;
   sim_barrier *barrier = &m->cluster[cluster].barrier;
-  SIM_LANES(l, mask) { /* who has left is neither expected nor counted */
+  SIM_LANES(l, mask) { /* exited threads are neither expected nor counted */
     const sim_thread *t = hd_sim_thread(w, l);
     barrier->arrived -= t->cluster_arrived && t->cluster_generation == barrier->generation;
   }

@@ -4,7 +4,7 @@
 #include "Sim/sim_tmem.h"
 #include "Support/diag.h"
 
-/* The second word decides here. */
+/* The second word of the opcode selects the decoder. */
 static heddle_status decode_tcgen05(sim_decode *d, sim_insn *in) {
   sim_program *g = (sim_program *)d->program;
   g->has_tensor = true;
@@ -24,7 +24,7 @@ static heddle_status decode_tcgen05(sim_decode *d, sim_insn *in) {
                                     : hd_sim_decode_tensor_alloc(d, in);
 }
 
-/* The first word of the opcode decides the family. */
+/* The first word of the opcode selects the family. */
 static const struct {
   const char *name;
   sim_decoder *decode;

@@ -32,8 +32,8 @@ static uint8_t space_of(const sim_insn *in, uint64_t *address) {
   return SIM_GENERIC;
 }
 
-/* What ld.global.nc reads stays as it is while the kernel runs. A table of constants is a variable
- * of the module that nobody stores to. */
+/* Memory that ld.global.nc reads must not change while the kernel runs. A table of constants is a
+ * variable of the module that is never stored to. */
 static sim_step check_constant(sim_warp *w, uint32_t lane, const sim_insn *in, uint8_t kind,
                                sim_memory *memory) {
   const hd_sim_buffer *buffer = memory->buffer;
@@ -48,7 +48,7 @@ static sim_step check_constant(sim_warp *w, uint32_t lane, const sim_insn *in, u
                      buffer->name, variable ? "writes" : "may write");
 }
 
-/* Where the n bytes are, after all checks. */
+/* Finds the n bytes at an address, after all checks. */
 static sim_step locate(sim_warp *w, const sim_insn *in, uint32_t lane, uint64_t address, uint32_t n,
                        uint8_t kind, uint8_t **at) {
   const sim_program *g = w->machine->program;
@@ -96,7 +96,7 @@ static uint64_t extend_loaded(const sim_insn *in, uint64_t raw) {
              : raw;
 }
 
-/* What a strong load acquires; the value before the last one where it sees that, else NULL. */
+/* Acquires for a strong load. Returns the previous value if the load sees that, else NULL. */
 static const uint64_t *acquire_word(sim_warp *w, const sim_insn *in, uint32_t lane,
                                     uint64_t address, uint32_t n_bytes) {
   if (in->sem != SIM_SEM_ACQUIRE && in->sem != SIM_SEM_RELAXED && in->sem != SIM_SEM_VOLATILE)
@@ -129,7 +129,7 @@ static sim_step exec_ld(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return hd_sim_each_lane(w, in, mask, load_lane);
 }
 
-/* What another thread may answer: who asks in a circle waits for something to move. */
+/* Blocks lanes that poll in a cycle until something changes. */
 static bool waits(sim_warp *w, const sim_insn *in) {
   bool round = hd_sim_goes_round(w, in);
   if (round)
@@ -315,7 +315,7 @@ heddle_status hd_sim_decode_memory(sim_decode *d, sim_insn *in) {
     return decode_atom(d, in, name[0] == 'a');
   if (strcmp(name, "cvta") == 0 || strcmp(name, "mapa") == 0 || strcmp(name, "isspacep") == 0)
     return decode_address(d, in);
-  if (strcmp(name, "discard") == 0) /* what it discards has no value any more */
+  if (strcmp(name, "discard") == 0) /* it would make memory undefined again */
     return HEDDLE_UNSUPPORTED;
   /* prefetch, applypriority, createpolicy: hints */
   for (uint32_t i = 1; i < d->n_mods; i++)

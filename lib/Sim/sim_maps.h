@@ -1,8 +1,6 @@
-/* Sim/sim_maps.h: where every element of an operand lies: fragments, metadata, descriptors,
- * swizzles.
- *
- * Index arithmetic from the PTX ISA's formulas, written without lib/Spec: a test compares the two.
- * g = lane / 4, q = lane % 4 throughout; for wgmma add 16 rows a warp. */
+/* Sim/sim_maps.h: the position of every element of an operand: fragments, metadata, descriptors,
+ * swizzles. Index arithmetic from the PTX ISA's formulas, written without lib/Spec: a test compares
+ * the two. g = lane / 4, q = lane % 4 throughout; for wgmma add 16 rows per warp. */
 #ifndef HD_SIM_MAPS_H
 #define HD_SIM_MAPS_H
 
@@ -11,8 +9,8 @@
 
 #include "Kernel/manifest.h"
 
-/* A and B are k-wide rows of bytes: `bits` an element; A in compressed columns when sparse. D of
- * mma is the n = 8 case of wgmma's. */
+/* A and B are k-wide rows of bytes, `bits` per element; A in compressed columns if sparse. D of mma
+ * is the n = 8 case of wgmma's. */
 typedef struct hd_sim_coord {
   uint32_t row, col;
 } hd_sim_coord;
@@ -38,9 +36,9 @@ static inline hd_sim_coord hd_sim_coord_d(uint32_t bits, uint32_t lane, uint32_t
   return (hd_sim_coord){lane / 4 + 8 * (i >> 1 & 1), 8 * (i >> 2) + 2 * (lane % 4) + (i & 1)};
 }
 
-/* The metadata nibble of a row (0-15) and a group of the row: which lane holds it, from which bit.
- * bits: of an element of A; n_groups: in a row of the instruction. 16-bit and tf32 keep rows g and
- * g + 8 in one word; 8- and 4-bit types keep one row a word. */
+/* The lane and first bit of the metadata nibble of a row (0-15) and a group of the row. bits: of an
+ * element of A; n_groups: in a row of the instruction. 16-bit and tf32 keep rows g and g + 8 in one
+ * word; 8- and 4-bit types keep one row per word. */
 typedef struct hd_sim_meta_coord {
   uint32_t lane, bit;
 } hd_sim_meta_coord;
@@ -55,17 +53,17 @@ static inline hd_sim_meta_coord hd_sim_coord_meta(uint32_t bits, uint32_t n_grou
                              4 * (group % 8)};
 }
 
-/* Block scales of mma: which lane's word, and from which bit, scales row i of A or column i of B in
- * block j of k. A's rows g and g + 8 come from a pair of lanes, B's column g from one lane of
- * four. */
+/* Block scales of mma: the lane of the word, and the first bit, that scale row i of A or column i
+ * of B in block j of k. A's rows g and g + 8 come from a pair of lanes, B's column g from one of
+ * four lanes. */
 static inline hd_sim_meta_coord hd_sim_coord_scale(bool of_a, uint32_t byte_id, uint32_t thread_id,
                                                    uint32_t i, uint32_t j) {
   uint32_t lane = of_a ? 4 * (i % 8) + 2 * thread_id + i / 8 : 4 * i + thread_id;
   return (hd_sim_meta_coord){lane, 8 * (byte_id + j)};
 }
 
-/* ldmatrix and stmatrix: which byte of memory, (row, byte of its 16), is byte `index` of a
- * register. Row i is at the address that lane i gives. */
+/* ldmatrix and stmatrix: the byte of memory, (row, byte of its 16), that is byte `index` of a
+ * register. Row i is at the address of lane i. */
 typedef enum hd_sim_matrix { HD_SIM_M8N8, HD_SIM_M8N16, HD_SIM_M16N16, HD_SIM_M16N8 } hd_sim_matrix;
 
 static inline hd_sim_coord hd_sim_coord_matrix(hd_sim_matrix shape, bool trans, uint32_t lane,
@@ -108,8 +106,8 @@ hd_sim_descriptor hd_sim_descriptor_read(uint64_t bits);
 uint32_t hd_sim_descriptor_address(const hd_sim_descriptor *d, bool mn_major, uint32_t mn,
                                    uint32_t k, uint32_t bytes);
 
-/* What one metadata nibble keeps: positions in its group of 2, 4 or 8 elements. false: a nibble
- * that means nothing. kept: 1 (tf32), 2, or 4 (pairs). */
+/* Decodes a metadata nibble: the positions that it keeps in its group of 2, 4 or 8 elements. false:
+ * an illegal nibble. Entries of kept: 1 (tf32), 2, or 4 (pairs). */
 bool hd_sim_meta_decode(uint32_t group_elems, uint32_t nibble, bool ordered, uint32_t kept[4]);
 
 #endif

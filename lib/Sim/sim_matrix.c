@@ -34,7 +34,7 @@ static sim_step row_memory(sim_warp *w, const sim_insn *in, uint32_t lane, const
   return SIM_NEXT;
 }
 
-/* Addresses that the instruction takes. */
+/* Number of row addresses of the instruction. */
 static uint32_t n_rows_of(const sim_insn *in) {
   return in->vec * (in->op == HD_SIM_M16N16 ? 16 : 8);
 }

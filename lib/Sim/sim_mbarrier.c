@@ -4,7 +4,7 @@
 
 enum { MAX_TX = (1 << 20) - 1 };
 
-/* All its clocks. */
+/* All clocks of an mbarrier. */
 #define CLOCKS(b)                                                                                  \
   {                                                                                                \
     &(b)->arriving, &(b)->done, &(b)->arriving_cluster, &(b)->done_cluster, &(b)->arriving_order,  \
@@ -36,8 +36,8 @@ static void mark_cells(sim_cta *cta, uint32_t offset, uint32_t flags, const sim_
   }
 }
 
-/* The init was fenced, and the user comes after the fence. fence.mbarrier_init releases it, so that
- * order is enough (a relaxed cluster barrier); a proxy fence releases nothing. */
+/* The init was fenced, and the access is ordered after the fence. fence.mbarrier_init releases the
+ * init, so that order is sufficient (a relaxed cluster barrier); a proxy fence releases nothing. */
 static bool follows_fence(const sim_access *a, const sim_cta *cta, const sim_mbarrier *b) {
   const sim_thread *t = &cta->thread[hd_sim_local(b->init_agent)];
   for (uint32_t i = 0; i < t->n_fences; i++) {
@@ -51,8 +51,8 @@ static bool follows_fence(const sim_access *a, const sim_cta *cta, const sim_mba
   return false;
 }
 
-/* R4: the init happened before. That a copy or a remote arrive needs a fence behind it, too, is
- * Heddle's own rule: the ISA asks for it where a relaxed barrier orders the two. */
+/* R4: the init must happen before. That a copy or a remote arrive also needs a fence after the init
+ * is Heddle's own rule: the ISA requires it only if a relaxed barrier orders the two. */
 static sim_step check_init(const sim_access *a, const sim_cta *cta, const sim_mbarrier *b) {
   const sim_machine *m = a->m;
   if ((m->options.off & HD_SIM_NO_RACES) || follows_fence(a, cta, b))
@@ -104,7 +104,7 @@ void hd_sim_mbarrier_advance(sim_machine *m, sim_cta *cta, sim_mbarrier *b) {
   hd_sim_progress(m);
 }
 
-/* The phase would complete although copies that signal it are on their way. */
+/* The phase would complete although copies that signal it are in flight. */
 static sim_step check_early(sim_machine *m, const sim_warp *w, uint32_t lane, const sim_insn *in,
                             const sim_mbarrier *b) {
   if (b->pending != 0 || b->tx != 0 || b->in_flight == 0)
@@ -181,7 +181,7 @@ static sim_step init_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   return SIM_NEXT;
 }
 
-/* Somebody else's, and it does not happen before. */
+/* Whether a use by another agent is not ordered before. */
 static bool is_running(const sim_access *a, const sim_clock *after, const sim_waited *use,
                        uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
@@ -190,8 +190,8 @@ static bool is_running(const sim_access *a, const sim_clock *after, const sim_wa
   return false;
 }
 
-/* Its copies have landed, all have arrived, and who waits for its last phase has done so: as far as
- * `clock` holds. */
+/* Its copies have landed, and all arrivals and waits for its last phase are complete, according to
+ * `clock`. */
 static bool is_unused(const sim_access *a, const sim_clock *clock, const sim_cta *cta,
                       const sim_mbarrier *b) {
   bool landing =
@@ -201,8 +201,8 @@ static bool is_unused(const sim_access *a, const sim_clock *clock, const sim_cta
          !is_running(a, &a->view.vc->order, b->arrived, b->n_arrived);
 }
 
-/* The ISA leaves undefined what uses an invalid mbarrier. That memory is ordered, too, and not the
- * instructions alone (as where lanes meet at match.sync), is Heddle's own rule. */
+/* Using an invalid mbarrier is undefined in the ISA. That memory must be ordered, and not only the
+ * instructions (as by a match.sync of the lanes), is Heddle's own rule. */
 static sim_step check_unused(const sim_access *a, const sim_cta *cta, const sim_mbarrier *b) {
   sim_machine *m = a->m;
   if ((m->options.off & HD_SIM_NO_RACES) || is_unused(a, &a->view.vc->full, cta, b))
@@ -241,9 +241,8 @@ static void release_part(sim_machine *m, sim_clock *into, const sim_clock *after
   hd_sim_clock_raise(m, into, self, t->clock);
 }
 
-/* What an arrival releases: a local one, or one at cluster scope, everything; a remote one at the
- * default scope only that reads are over (R3); a relaxed one, only that the thread has come so
- * far. */
+/* What an arrival releases. Local, or at cluster scope: everything. Remote at default scope: only
+ * that reads are complete (R3). Relaxed: only the order of the thread's instructions. */
 static void release(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mbarrier *b, bool remote) {
   sim_machine *m = w->machine;
   sim_thread *t = hd_sim_thread(w, lane);
@@ -262,7 +261,7 @@ static void release(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mbarrier
   t->clock++;
 }
 
-/* Each thread's last arrival; who invalidates asks. */
+/* Records each thread's last arrival, for mbarrier.inval. */
 static void note_arrival(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mbarrier *b) {
   sim_waited now = {.warp = w,
                     .insn = in,
@@ -374,9 +373,9 @@ static void acquire_phase(sim_warp *w, const sim_insn *in, uint32_t mask, const 
     hd_sim_acquire(m, w, mask, &b->done_cluster);
 }
 
-/* Blocks until the phase is over, or answers `no`: at once, as its time limit allows (a wait that
- * is not in a loop is a bug that must show), or when the scheduler finds that nothing else can go
- * on. */
+/* Blocks until the phase is complete, or returns false: at once, as its time limit allows (a wait
+ * outside of a loop is a bug that must be found), or when the scheduler finds that nothing else can
+ * run. */
 static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_machine *m = w->machine;
   sim_group *g = &w->group[w->current];
@@ -399,7 +398,7 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
   uint8_t *site = &m->waited[in - m->program->insn];
   bool impatient = !g->entered && (w->refusals < 3 || *site < 2 || hd_sim_random(m) % 2 == 0);
   if (waits && !g->give_up && !impatient) {
-    g->entered = true; /* from now on it has patience */
+    g->entered = true; /* from now on it blocks */
     g->mbarrier = waits;
     hd_sim_block(w, SIM_WAIT_MBARRIER, waits->offset, waits->phase);
     return SIM_WAIT;

@@ -1,13 +1,13 @@
-/* Sim/sim_meet.c: what the lanes of a warp tell each other where they meet.
+/* Sim/sim_meet.c: what the lanes of a warp learn from each other at .sync instructions.
  *
- * bar.warp.sync orders memory among its lanes, and nothing else does: of the other instructions
- * with .sync (shfl, vote, elect, redux, ldmatrix, stmatrix, mma, wgmma, tcgen05, setmaxnreg)
- * the ISA says that a lane waits there until all execute it. So they tell that what a lane has
- * waited for is over (sim_vc's order), and nothing of memory.
+ * Only bar.warp.sync orders memory among its lanes. For the other instructions with .sync (shfl,
+ * vote, elect, redux, ldmatrix, stmatrix, mma, wgmma, tcgen05, setmaxnreg) the ISA only says that a
+ * lane waits until all execute the instruction. So they imply that what a lane has waited for is
+ * complete (sim_vc's order), but nothing about memory.
  *
- * So a lane that arrives for its warp tells of the others' reads only behind a bar.warp.sync: that
- * a wgmma or a tcgen05.st which took what they had read is over, says nothing of the reads. The
- * operation itself is the warp's (or warpgroup's): over for one lane, it is over for all. */
+ * So a lane that arrives for its warp releases the other lanes' reads only after a bar.warp.sync: a
+ * completed wgmma or tcgen05.st that used what they read implies nothing about the reads. The
+ * operation itself belongs to the warp (or warpgroup): complete for one lane, it is for all. */
 #include "Sim/sim_machine.h"
 
 void hd_sim_lanesync(sim_warp *w, uint32_t mask) {
@@ -52,8 +52,8 @@ void hd_sim_split(sim_warp *w, uint32_t stay, uint32_t pc) {
   w->group[w->n_groups++] = g;
 }
 
-/* PTX ISA: undefined where the executing thread is not in membermask; a thread waits for those of
- * its mask, which execute the same instruction with the same mask. */
+/* PTX ISA: undefined if the executing thread is not in membermask. A thread waits for the threads
+ * of its mask, which execute the same instruction with the same mask. */
 sim_step hd_sim_members(sim_warp *w, const sim_insn *in, const sim_opnd *o, uint32_t *mask) {
   uint32_t live = w->lanes & ~w->exited, left = *mask;
   SIM_LANES(l, *mask) {

@@ -1,4 +1,4 @@
-/* Sim/sim_memory.c: addresses to memory; bounds and alignment. */
+/* Sim/sim_memory.c: resolves addresses to memory; checks bounds and alignment. */
 #include "Sim/sim_scope.h"
 
 sim_access hd_sim_access(sim_warp *w, uint32_t lane, const sim_insn *insn, uint8_t kind) {
@@ -26,7 +26,7 @@ sim_step hd_sim_shared(const sim_access *a, uint64_t address, sim_cta **cta, uin
   return SIM_NEXT;
 }
 
-/* Any thread of it is known to have done something. */
+/* Whether any thread of the CTA is known to have executed something. */
 static bool has_begun(const sim_access *a, const sim_cta *cta) {
   for (uint32_t i = 0; i < cta->n_threads; i++)
     if (hd_sim_clock_has(&a->view.vc->order, hd_sim_agent(cta, i), 1))

@@ -33,7 +33,7 @@ static void read_b(sim_warp *w, const sim_mma *s, const sim_opnd *o, sim_tile *t
   }
 }
 
-/* C in, or D out. */
+/* Reads C, or writes D. */
 static void transfer_d(sim_warp *w, const sim_mma *s, const sim_opnd *o, sim_tile *tile, bool out) {
   uint32_t bits = hd_sim_type(s->d)->bits, each = 32 / bits;
   uint64_t mask = bits == 32 ? 0xffffffff : 0xffff;
@@ -122,7 +122,7 @@ static sim_step exec_mma(sim_warp *w, const sim_insn *in, uint32_t mask) {
 
 /* ---- decoding ---- */
 
-/* .kind, .block_scale and .scale_vec; the block size that may be left out is the kind's own. */
+/* .kind, .block_scale and .scale_vec; a block size that is omitted is the kind's default. */
 static void take_kind(sim_decode *d, sim_mma *s) {
   static const struct {
     const char *name;
@@ -148,7 +148,7 @@ static void take_kind(sim_decode *d, sim_mma *s) {
     s->n_scales = 0;
 }
 
-/* What the ISA's table of scale vectors admits; without .block_scale: no scale type. */
+/* What the ISA's table of scale vectors allows; without .block_scale: no scale type. */
 static bool scales_fit(const sim_mma *s) {
   bool ue8m0 = s->scale_type == SIM_T_UE8M0;
   switch (s->kind) {

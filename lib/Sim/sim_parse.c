@@ -1,5 +1,5 @@
-/* Sim/sim_parse.c: declarations, statements and labels of PTX text; the families' decoders
- * (sim_decode.c) then say what each instruction does. */
+/* Sim/sim_parse.c: declarations, statements and labels of PTX text. The families' decoders
+ * (sim_decode.c) then determine what each instruction does. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,7 +77,7 @@ static heddle_status params(parser *p) {
       if (strcmp(text, ".align") == 0) {
         uint32_t a;
         HD_TRY(hd_sim_text_count(p, "ptx.param", "an alignment", MAX_PARAM_BYTES, &a));
-        align = align ? align : a; /* the second one speaks of the pointee */
+        align = align ? align : a; /* the second one applies to the pointee */
       } else if (hd_sim_type_find(text + 1)) {
         size = hd_sim_type(hd_sim_type_find(text + 1))->bits / 8;
       } else if (strcmp(text, ".ptr") == 0) {
@@ -165,8 +165,7 @@ static heddle_status operands(parser *p, sim_insn *in) {
   return HEDDLE_OK;
 }
 
-/* The shadow's grain is the smallest access: a thread never shares a cell with what it leaves
- * alone. */
+/* The shadow's granularity is the smallest access, so that no access covers a cell in part. */
 static void refine_grain(sim_program *g, const sim_insn *in) {
   uint32_t n = in->vec && in->n_types == 1 ? in->vec * hd_sim_type(in->type[0])->bits / 8 : 16;
   uint8_t shift = n >= 4 ? 2 : n == 2 ? 1 : 0;
@@ -285,7 +284,7 @@ static int by_name(const void *x, const void *y) {
   return order ? order : (a->insn > b->insn) - (a->insn < b->insn);
 }
 
-/* A label seen from a scope: the innermost one that declares it. */
+/* A label as seen from a scope: that of the innermost scope that declares it. */
 static const label *find_label(const parser *p, const char *name, uint32_t scope) {
   for (;; scope = p->scope_parent[scope]) {
     uint32_t lo = 0, hi = p->n_labels;
@@ -322,7 +321,7 @@ static heddle_status check_names(parser *p) {
   return HEDDLE_OK;
 }
 
-/* The tables are sorted, and their entries are known. */
+/* The tables are sorted, and their entries are resolved. */
 static heddle_status resolve_indexed(parser *p, const fixup *f) {
   const table key = {.name = f->name};
   const table *t =
@@ -398,7 +397,7 @@ static void place_dynamic(parser *p) {
       p->shared[i].offset = at;
 }
 
-/* .maxntid and the like: the plan says what is launched, but for the registers. */
+/* Skips .maxntid and the like: except for the registers, the plan determines the launch. */
 static heddle_status performance_directives(parser *p) {
   while (p->at < p->end && hd_sim_text_peek(p) != '{') {
     const char *word = *p->at == '.' ? hd_sim_text_word(p) : NULL;
@@ -455,8 +454,8 @@ static heddle_status module(parser *p, const char *entry, bool *found) {
   return hd_sim_text_fail(p, "ptx.syntax", "a comment that ends", "/*");
 }
 
-/* Shared symbols of the whole text are placed before operands are read: a light first look that
- * only reads `.shared` declarations. */
+/* Shared symbols of the whole text are placed before operands are read: a first pass that only
+ * reads `.shared` declarations. */
 static heddle_status place_shared(parser *p) {
   bool is_extern = false, of_pointer = false; /* .ptr .shared: what a parameter points to */
   while (hd_sim_text_peek(p)) {
@@ -499,7 +498,7 @@ static void settle(parser *p) {
   hd_free(param);
 }
 
-/* The readers below take a zero for the end of the text. */
+/* The readers below treat a zero as the end of the text. */
 static heddle_status refuse_zero(parser *p) {
   const char *zero = memchr(p->at, '\0', (size_t)(p->end - p->at));
   if (!zero)

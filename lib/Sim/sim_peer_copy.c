@@ -1,6 +1,6 @@
-/* Sim/sim_peer_copy.c: cp.async.bulk and cp.reduce.async.bulk from the own shared memory to that of
- * a CTA of the cluster. They signal an mbarrier there: who waits for its phase knows that the
- * source is read and the destination written. */
+/* Sim/sim_peer_copy.c: cp.async.bulk and cp.reduce.async.bulk from the CTA's own shared memory to
+ * that of a CTA of the cluster. They signal an mbarrier there: a wait for its phase implies that
+ * the source is read and the destination written. */
 #include "Sim/sim_machine.h"
 #include "Sim/sim_types.h"
 
@@ -46,7 +46,7 @@ static sim_step exec(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return hd_sim_each_lane(w, in, mask, copy_lane);
 }
 
-/* The operation of a reduction is decoded. PTX ISA, cp.reduce.async.bulk: integers alone. */
+/* The operation of a reduction is already decoded. PTX ISA, cp.reduce.async.bulk: integers only. */
 heddle_status hd_sim_decode_peer_copy(sim_decode *d, sim_insn *in) {
   bool addresses = in->n_opnds == 4;
   if (!hd_sim_take(d, "shared::cluster") || !hd_sim_take(d, "shared::cta") ||

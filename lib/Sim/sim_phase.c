@@ -1,17 +1,17 @@
-/* Sim/sim_phase.c: which phase of an mbarrier a wait or an arrival meets, whatever the schedule.
+/* Sim/sim_phase.c: which phase of an mbarrier a wait or an arrival belongs to, in every schedule.
  *
- * A parity tells two phases apart, no more. So a wait for phase p may only be met by p: that p - 1
- * is over happens before it (else it could pass on p - 2), and p + 1 completes only after arrivals
- * that follow the wait (else the wait could be overtaken, and would never pass). An arrival, and
- * the bytes of a copy, count for phase p in every schedule only where the end of p - 1 happens
- * before; bytes that are expected without an arrival, only where an arrival that p needs follows
- * it (the bytes themselves do not count: without this they are not waited for). Bytes land, and a
- * tcgen05.commit arrives, after they were issued: so they tell, as relaxed arrivals and lanes that
- * meet do, that what their thread has waited for is over (sim_vc's order), and nothing of memory.
- * A run in which nothing went wrong does not show all this: the clocks do. */
+ * A parity only distinguishes two adjacent phases. So a wait for phase p must pass on p only: the
+ * end of p - 1 happens before it (else it could pass on p - 2), and p + 1 completes only after
+ * arrivals that follow the wait (else the wait could be overtaken, and would never pass). An
+ * arrival, or the bytes of a copy, count for phase p in every schedule only if the end of p - 1
+ * happens before. An expect_tx without an arrival counts only if an arrival that p needs follows it
+ * (the bytes do not count: without the expect_tx nothing waits for them). Bytes land, and a
+ * tcgen05.commit arrives, after they were issued. So, like relaxed arrivals and .sync instructions,
+ * they imply that what their thread has waited for is complete (sim_vc's order), but nothing about
+ * memory. A run without errors does not prove all this: the clocks do. */
 #include "Sim/sim_machine.h"
 
-/* That `phases` of them are over: order is enough, whatever told it. */
+/* Whether `phases` phases are known to be complete: order is sufficient. */
 static bool follows_phases(const sim_machine *m, const sim_vc *vc, const sim_cta *cta,
                            const sim_mbarrier *b, uint32_t phases) {
   return phases == 0 || hd_sim_clock_has(&vc->order, hd_sim_mbarrier_agent(m, cta, b), phases);
@@ -36,7 +36,7 @@ sim_step hd_sim_phase_land(sim_machine *m, const sim_async *op) {
   return hd_sim_phase_arrive(m, op->warp, op->lane, op->insn, &op->vc, op->target, b);
 }
 
-/* What the phase's last arrivals must follow. */
+/* Notes a use that the last arrivals of the phase must be ordered after. */
 static void must_follow(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mbarrier *b,
                         bool expects) {
   sim_waited use = {.warp = w,

@@ -1,10 +1,10 @@
-/* Sim/sim_poll.c: threads that ask memory again and again (strong loads, atoms). */
+/* Sim/sim_poll.c: threads that poll memory (strong loads, atoms). */
 #include "Sim/sim_machine.h"
 #include "Support/hash.h"
 
-enum { FIRST_POLLS = 8 }; /* without any progress, before anything is compared */
+enum { FIRST_POLLS = 8 }; /* without any progress, before states are compared */
 
-/* Registers of the group's lanes. Who stores on its way may count in memory: never the same. */
+/* Hash of registers and number of stores: a warp that stores may be counting in memory. */
 static uint64_t state_of(const sim_warp *w, uint32_t mask) {
   uint64_t h = hd_hash_mix((uint64_t)w->n_stores << 32 | mask);
   for (uint32_t r = 0; r < w->machine->program->n_regs; r++)
@@ -12,8 +12,8 @@ static uint64_t state_of(const sim_warp *w, uint32_t mask) {
   return h;
 }
 
-/* Brent's search: the state to find again is taken anew after 8, 16, 32 ... polls, so that it comes
- * to lie in the cycle, however long its way there. */
+/* Brent's cycle detection: the reference state is renewed after 8, 16, 32 ... polls, so that it
+ * finally is in the cycle, however long the path to the cycle is. */
 bool hd_sim_goes_round(sim_warp *w, const sim_insn *in) {
   sim_group *g = &w->group[w->current];
   sim_poll *p = &g->poll;

@@ -36,7 +36,7 @@ static inline uint32_t hd_sim_a_columns(const sim_mma *s) {
   return s->sparse ? s->k / s->group * s->kept : s->k;
 }
 
-/* Finishes shape s: containers, groups. false: types that no instruction has. */
+/* Completes shape s: containers, groups. false: types that no instruction has. */
 bool hd_sim_mma_finish(sim_mma *s);
 /* The value in a container. */
 double hd_sim_element(const sim_mma *s, uint8_t type, uint32_t container, uint64_t bits);
@@ -45,7 +45,7 @@ sim_step hd_sim_apply_metadata(sim_warp *w, const sim_insn *in, const sim_mma *s
                                uint32_t row, const uint64_t meta[32], uint32_t selector);
 /* Lanes whose metadata words a sparse instruction with this selector reads. */
 uint32_t hd_sim_meta_lanes(const sim_mma *s, uint32_t selector);
-/* Metadata without a value in lanes that are not read: by a rule of Heddle's own. */
+/* Reports undefined metadata in lanes that are not read, by a rule of Heddle's own. */
 sim_step hd_sim_idle_metadata(sim_warp *w, const sim_insn *in, uint32_t lanes);
 void hd_sim_dense_columns(const sim_mma *s, sim_tile *tile);
 void hd_sim_multiply(const sim_mma *s, sim_tile *tile);

@@ -65,8 +65,8 @@ struct sim_insn;
 
 /* What executing an instruction for some lanes did. */
 typedef enum sim_step {
-  SIM_NEXT, /* go on with the next one */
-  SIM_JUMP, /* the group's place was set */
+  SIM_NEXT, /* continue with the next one */
+  SIM_JUMP, /* the group's pc was set */
   SIM_WAIT, /* blocked: execute the same one again when something has changed */
   SIM_STOP  /* a finding after which nothing can be executed */
 } sim_step;
@@ -81,12 +81,12 @@ typedef struct sim_insn {
   uint32_t pred; /* register, or SIM_NO_REG */
   bool pred_neg;
   bool aligned;  /* all lanes of the warp must execute it together */
-  bool meets;    /* .sync: each lane waits until all are here */
+  bool meets;    /* .sync: each lane waits for all others */
   bool accesses; /* reads or writes memory (not only synchronisation objects) */
-  bool pure;     /* lane-local: an undefined source makes the result undefined, no more */
+  bool pure;     /* lane-local: an undefined source only makes the result undefined */
   bool selects;  /* selp: only the chosen source counts */
   bool owns_registers; /* wgmma: its registers follow R5, not the common path */
-  bool sparse;   /* mma.sp: of the lanes of operand 4 the selector says which ones count */
+  bool sparse;   /* mma.sp: the selector determines the lanes of operand 4 that are read */
   uint8_t op, n_opnds, n_dst;
   uint8_t type[4], n_types;
   uint8_t space, vec, sem, scope, cmp, boolop, round, atom, cta_group;
@@ -136,7 +136,7 @@ typedef struct sim_param {
   uint32_t offset, n_bytes;
 } sim_param;
 
-/* Variables of the module lie in windows of their own, past every buffer of the caller. */
+/* Variables of the module are in windows of their own, past every buffer of the caller. */
 #define SIM_VARIABLE_WINDOW 0x7f4000000000ull
 enum { SIM_MAX_VARIABLES = 64 };
 
@@ -154,7 +154,7 @@ typedef struct sim_program {
   uint32_t local_bytes;
   uint8_t shared_shift, global_shift; /* log2 of the finest access: the grain of the shadow */
   bool has_cp_async, has_bulk_store, has_st_async, has_tensor, has_inval, has_named_barrier;
-  uint32_t max_registers; /* .maxnreg; 0: not said */
+  uint32_t max_registers; /* .maxnreg; 0: none */
   uint8_t cta_groups; /* that tcgen05 instructions name: 1, 2, or 3 for both */
 } sim_program;
 
@@ -162,7 +162,7 @@ typedef struct sim_program {
 heddle_status hd_sim_parse(heddle_context *ctx, const hd_sim_launch *launch, hd_arena *arena,
                            sim_program *program);
 
-/* What the decoder gets: the opcode split at its dots, and the program so far. */
+/* The decoder's input: the opcode split at its dots, and the program so far. */
 typedef struct sim_decode {
   heddle_context *ctx;
   const sim_program *program;
@@ -176,7 +176,7 @@ typedef struct sim_decode {
  * outside the subset, HEDDLE_INVALID a wrong number of operands. */
 heddle_status hd_sim_decode(sim_decode *d, sim_insn *insn);
 
-/* For the decoders of the families: take a modifier if it is there. */
+/* For the families' decoders: takes a modifier if it is present. */
 bool hd_sim_take(sim_decode *d, const char *mod);
 /* Takes the next modifier that is a type; SIM_T_NONE when there is none. */
 uint8_t hd_sim_take_type(sim_decode *d);
@@ -185,8 +185,8 @@ void hd_sim_take_space(sim_decode *d, sim_insn *insn);
 void hd_sim_take_order(sim_decode *d, sim_insn *insn);
 /* Takes cache operators and level hints, which change nothing here. */
 void hd_sim_take_hints(sim_decode *d, sim_insn *insn);
-/* The decoder's last word: whether the operands fit, if every modifier was taken: one that was not
- * may bring operands of its own. */
+/* The last step of a decoder. HEDDLE_UNSUPPORTED if a modifier was not taken, since it may bring
+ * operands of its own; else whether the operands fit. */
 heddle_status hd_sim_check_operands(const sim_decode *d, bool fit);
 heddle_status hd_sim_decode_st_async(sim_decode *d, sim_insn *insn);
 heddle_status hd_sim_decode_peer_copy(sim_decode *d, sim_insn *insn);

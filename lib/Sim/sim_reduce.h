@@ -4,7 +4,7 @@
 
 #include "Sim/sim_machine.h"
 
-/* insn.atom. Compare and swap is no reduction: its executor does it. */
+/* insn.atom. Compare-and-swap is not a reduction: its executor implements it. */
 enum {
   SIM_ATOM_ADD,
   SIM_ATOM_MIN,

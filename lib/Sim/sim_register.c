@@ -95,7 +95,7 @@ static const char *busy_name(uint8_t as) {
   return as == 'd' ? "an accumulator" : as == 'a' ? "part of A" : "metadata";
 }
 
-/* tcgen05.ld delivers at its wait. */
+/* A register of tcgen05.ld has its value only after the wait. */
 static sim_step touch_loaded(sim_warp *w, const sim_insn *insn, uint32_t reg) {
   if (w->mover->loading[reg] <= w->mover->waited[0] ||
       (w->machine->options.off & HD_SIM_NO_POISON))

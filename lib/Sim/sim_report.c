@@ -1,4 +1,4 @@
-/* Sim/sim_report.c: findings, and names for what makes accesses. */
+/* Sim/sim_report.c: findings, and names of agents. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Sim/sim_run.c: setting up a launch, and taking all of it down. */
+/* Sim/sim_run.c: set-up and tear-down of a launch. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,7 +112,7 @@ static void set_up(sim_machine *m, const hd_sim_buffer *buffers, uint32_t n_buff
   }
 }
 
-/* The shadow of what a launch may write, in proportion to it. */
+/* Allocates the shadow of writable memory, in proportion to its size. */
 static heddle_status shadow(sim_machine *m, sim_memory *memory) {
   memory->cell = hd_sim_cells(m->ctx, memory->n_bytes, memory->shift);
   return memory->cell ? HEDDLE_OK : HEDDLE_NO_MEMORY;
@@ -185,7 +185,7 @@ static uint64_t or_default(uint64_t given, uint64_t otherwise) { return given ? 
 static heddle_status run_one(heddle_context *ctx, const hd_sim_launch *launch,
                              const hd_sim_options *options, hd_arena *arena,
                              hd_sim_report *report) {
-  enum { MAX_STEPS = 20000000, MAX_FINDINGS = 8, MAX_RESIDENT = 8 }; /* where options have 0 */
+  enum { MAX_STEPS = 20000000, MAX_FINDINGS = 8, MAX_RESIDENT = 8 }; /* for options that are 0 */
   const hd_launch_plan *plan = launch->plan;
   sim_program program;
   uint64_t before = hd_memory_shortages();

@@ -4,7 +4,7 @@
 
 enum {
   MAX_ROUNDS = 4
-}; /* of try_wait answering `no` without any progress: then it is a deadlock */
+}; /* rounds of try_wait returning false without any progress before it is a deadlock */
 
 /* ---- one instruction ---- */
 
@@ -52,7 +52,7 @@ static sim_step complain_undefined(sim_warp *w, const sim_insn *in, uint32_t lan
                      "%s has no value", what);
 }
 
-/* Registers around the instruction itself: poison, definedness. */
+/* Executes an instruction and checks its registers: poison, undefined values. */
 static sim_step execute(sim_warp *w, const sim_insn *in, uint32_t mask) {
   if (in->meets)
     hd_sim_meet(w, mask);
@@ -72,7 +72,7 @@ static sim_step execute(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return step;
 }
 
-/* Aligned instructions need the whole warp: true when they have it. */
+/* Aligned instructions need the whole warp: true if it is present. */
 static bool is_whole(sim_warp *w, const sim_insn *in, uint32_t mask, sim_step *step) {
   uint32_t live = w->lanes & ~w->exited;
   sim_group *g = &w->group[w->current];
@@ -127,7 +127,7 @@ static bool can_run(const sim_warp *w, const sim_group *g) {
 
 static bool counted(const sim_group *g) { return g->entered && g->wait == SIM_WAIT_BARRIER; }
 
-/* Groups that meet become one again. */
+/* Merges groups that have reached the same pc. */
 static void merge_groups(sim_warp *w) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < w->n_groups; i++) {
@@ -149,7 +149,7 @@ static void merge_groups(sim_warp *w) {
   w->n_groups = n;
 }
 
-/* The lanes that are furthest behind run first: they catch up and the warp is whole again. */
+/* The lanes that are furthest behind run first, so that the warp becomes whole again. */
 static bool choose_group(sim_warp *w) {
   bool found = false;
   for (uint32_t i = 0; i < w->n_groups; i++) {
@@ -185,7 +185,7 @@ static uint32_t ready_queues(sim_machine *m, sim_wgmma **queue, uint32_t max) {
   return n;
 }
 
-/* Completes one operation; false: none can. */
+/* Completes one operation; false: none can complete. */
 static bool complete_one(sim_machine *m) {
   sim_wgmma *queue[64];
   uint32_t n = ready_queues(m, queue, 64), all = n + m->n_pending;
@@ -287,8 +287,8 @@ static void admit(sim_machine *m, schedule *s) {
 static void retire(sim_machine *m, schedule *s, sim_cta *cta) {
   if (!cta->done || !cta->shared.data)
     return;
-  /* What a CTA leaves under way is a finding, and the run may go on: it lands while its memory is
-   * there. */
+  /* Operations that a CTA leaves in flight are a finding, but the run may continue: they complete
+   * while the CTA's memory exists. */
   for (uint32_t i = 0; i < m->n_pending && !m->stop;) {
     const sim_async *op = m->pending[i];
     bool of_cta = op->target == cta || op->warp->cta == cta;
@@ -300,8 +300,8 @@ static void retire(sim_machine *m, schedule *s, sim_cta *cta) {
     m->live_from++;
 }
 
-/* With odd seeds warps have priorities (a hash of seed and place), so that one runs as far ahead as
- * it can; otherwise, and now and then, any. */
+/* With odd seeds warps have priorities (a hash of seed and position), so that one runs ahead as far
+ * as it can. With even seeds, and now and then with odd ones, any warp is chosen. */
 static uint64_t priority(const sim_machine *m, const sim_warp *w) {
   uint64_t h = (m->options.seed << 20 | w->cta->index << 6 | w->index) + 1;
   h *= 0x9e3779b97f4a7c15ull;
@@ -330,7 +330,7 @@ static sim_warp *choose_warp(sim_machine *m, bool held) {
   return chosen;
 }
 
-/* Nothing runs and nothing is in flight: let waits that have a time limit answer `no`. */
+/* Nothing runs and nothing is in flight: lets waits that have a time limit return false. */
 static bool give_up_waits(sim_machine *m, schedule *s) {
   bool any = false;
   s->rounds = s->round_at == m->progress ? s->rounds + 1 : 1;

@@ -2,21 +2,21 @@
  * Acquire Patterns", "Causality Order").
  *
  * A release pattern is an operation with .release, or a fence and then a strong write; an acquire
- * pattern is an operation with .acquire, or a strong read and then a fence. They synchronise when
- * the read sees the write, or an atomic operation that followed it, and the scopes of both patterns
- * hold the other thread. A pattern's scope is the lesser one of its fence and its access. A store
- * begins a new value: of what was released there, only the storing thread's own remains. */
+ * pattern is an operation with .acquire, or a strong read and then a fence. They synchronise if the
+ * read sees the write, or an atomic operation that followed it, and if the scopes of both patterns
+ * include the other thread. A pattern's scope is the narrower one of its fence and its access. A
+ * store begins a new value: only the storing thread's own earlier releases remain. */
 #include "Sim/sim_scope.h"
 #include "Support/memory.h"
 
 static uint8_t lesser(uint8_t a, uint8_t b) { return a < b ? a : b; }
 
-/* No scope said: an access of the GPU; .sys is as wide here. */
+/* Without a scope: GPU; .sys is equivalent here. */
 static uint8_t scope_of(const sim_insn *in) {
   return in->scope == SIM_SCOPE_CTA || in->scope == SIM_SCOPE_CLUSTER ? in->scope : SIM_SCOPE_GPU;
 }
 
-/* The least scope that holds both CTAs. */
+/* The narrowest scope that includes both CTAs. */
 static uint8_t between(const sim_machine *m, uint32_t a, uint32_t b) {
   return a == b                                     ? SIM_SCOPE_CTA
          : a / m->cluster_size == b / m->cluster_size ? SIM_SCOPE_CLUSTER : SIM_SCOPE_GPU;
@@ -35,7 +35,7 @@ static void add(const sim_machine *m, sim_releases *to, sim_agent agent, uint8_t
   HD_PUSH(to->at, to->n, to->cap, r);
 }
 
-/* All but those of an agent; SIM_NO_AGENT: all. */
+/* Drops all releases except those of agent `but`; SIM_NO_AGENT: drops all. */
 static void drop(const sim_machine *m, sim_releases *from, sim_agent but) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < from->n; i++)

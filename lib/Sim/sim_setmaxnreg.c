@@ -1,13 +1,13 @@
-/* setmaxnreg: a warp gives registers to the pool of its CTA, or waits until the pool has what it
- * asks for. A launch has .maxnreg for every thread and none in the pool; without that number ptxas
- * ignores the instruction. All warps of a warpgroup execute the same one, and synchronise before
- * the next (PTX ISA, setmaxnreg). */
+/* setmaxnreg: a warp releases registers to the pool of its CTA, or waits until the pool has as many
+ * as it requests. Each thread starts with .maxnreg registers, and the pool is empty; without
+ * .maxnreg ptxas ignores the instruction. All warps of a warpgroup execute the same one, and
+ * synchronise before the next (PTX ISA, setmaxnreg). */
 #include "Sim/sim_machine.h"
 
 enum { MINIMUM = 24, MAXIMUM = 256, UNIT = 8 };
 
-/* The warp's n-th one: of the others of its warpgroup each has executed the one before, and this
- * warp comes after that in every schedule; who has executed the n-th, executed the same. */
+/* Checks the warp's n-th setmaxnreg. The other warps of its warpgroup must have executed the
+ * previous one, ordered before in every schedule, and if any the same n-th one. */
 static sim_step check_warpgroup(const sim_warp *w, const sim_insn *in, uint32_t lane) {
   sim_machine *m = w->machine;
   uint32_t first = w->index / 4 * 4, n = w->n_resized + 1;
@@ -53,7 +53,7 @@ static sim_step exec(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return SIM_NEXT;
 }
 
-/* A CTA ends: each warp of a warpgroup has executed as many. */
+/* At the end of a CTA: all warps of a warpgroup must have executed the same number. */
 sim_step hd_sim_resized_alike(sim_warp *w, const sim_insn *in) {
   const sim_cta *cta = w->cta;
   for (uint32_t i = 1; i < cta->n_warps; i++) {

@@ -1,5 +1,5 @@
-/* Sim/sim_shadow.c: every access against the history of its memory: order (R1, R3, R7), proxies
- * (R2), initialisation, and the dependence on the previous grid (R8). */
+/* Sim/sim_shadow.c: compares every access with the history of its memory: order (R1, R3, R7),
+ * proxies (R2), initialisation, and the dependence on the previous grid (R8). */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@ static bool view_has(const sim_access *a, const sim_clock *clock, sim_agent agen
          hd_sim_clock_has(clock, agent, at) || (a->tensor && hd_sim_tensor_pipelined(a, agent, at));
 }
 
-/* Did the writer fence its write for the async proxy, and does the reader know of that? A write of
- * cp.async must have been waited for before. */
+/* Whether the writer fenced its write for the async proxy, and the fence happens before the access.
+ * A cp.async must have been waited for before the fence. */
 static bool is_fenced(const sim_access *a, const sim_memory *memory, const sim_cell *cell) {
   const sim_machine *m = a->m;
   const sim_cta *cta = m->cta[cell->writer >> SIM_AGENT_SHIFT];
@@ -21,7 +21,7 @@ static bool is_fenced(const sim_access *a, const sim_memory *memory, const sim_c
   uint8_t want = memory->buffer       ? SIM_FENCE_GLOBAL
                  : memory->cta == cta ? SIM_FENCE_SHARED : SIM_FENCE_REMOTE;
   if (local >= m->agent_mbarrier && local < m->agent_grid)
-    return false; /* st.async: nobody can fence it */
+    return false; /* st.async: no thread can fence it */
   if (!cta || thread >= m->n_threads)
     return true;
   const sim_thread *t = &cta->thread[thread];
@@ -52,7 +52,7 @@ static const char *locate(const sim_memory *memory, uint64_t index, char out[96]
   return out;
 }
 
-/* Where a run puts an allocation of tensor memory is chance: its columns count from its start. */
+/* The position of an allocation of tensor memory is random: columns count from its start. */
 static uint64_t lasting_index(const sim_memory *memory, uint64_t index) {
   return memory->column ? index + 1 - memory->column[index % SIM_TENSOR_COLUMNS] : index;
 }
@@ -92,8 +92,8 @@ static sim_step race(const sim_access *a, const sim_memory *memory, uint64_t ind
       hd_sim_agent_name(a->m, agent, name), other->line, other->text);
 }
 
-/* Ordered by a remote arrive at the default scope alone: R3 assumes that this is enough for reads
- * (measured; the ISA grants it at cluster scope). */
+/* The pair is ordered only by a remote arrive at default scope: R3 assumes that this is sufficient
+ * for reads (measured; the ISA guarantees it at cluster scope). */
 static sim_step assume(const sim_access *a, const sim_memory *memory, uint64_t index,
                        uint8_t before, sim_agent agent, uint32_t before_site) {
   a->m->report->n_assumed++;
@@ -101,8 +101,8 @@ static sim_step assume(const sim_access *a, const sim_memory *memory, uint64_t i
                               : SIM_NEXT;
 }
 
-/* Which number an mbarrier has is chance, too: one that is never used may not have been begun. What
- * signals it goes by its place. */
+/* The number of an mbarrier is random, too, since unused ones may not be initialised. Agents that
+ * signal an mbarrier are identified by its address. */
 static uint64_t lasting_agent(const sim_machine *m, sim_agent agent) {
   uint32_t local = hd_sim_local(agent);
   bool sent = m->agent_sent && local >= m->agent_sent;
@@ -113,7 +113,7 @@ static uint64_t lasting_agent(const sim_machine *m, sim_agent agent) {
   return (uint64_t)(1 + sent) << 32 | cta->mbarrier[number].offset | (uint64_t)cta->index << 34;
 }
 
-/* A pair's hash so far, at a place. */
+/* Adds a pair with its hash so far, at an index. */
 static void note_index(sim_machine *m, uint64_t h, uint64_t index) {
   h ^= index << 4;
   h = (h ^ h >> 31) * 0x9e3779b97f4a7c15ull;
@@ -121,7 +121,7 @@ static void note_index(sim_machine *m, uint64_t h, uint64_t index) {
   m->report->n_conflicts++;
 }
 
-/* Clusters meet in any order (R7): which of them was first says nothing of the kernel. */
+/* Ignores pairs of different clusters: their order (R7) is not a property of the kernel. */
 static void note_pair(const sim_access *a, uint64_t index, sim_agent agent, uint32_t before_site,
                       uint8_t before) {
   if (!same_cluster(a, agent))
@@ -147,7 +147,7 @@ static uint8_t strength(const sim_insn *in, bool writes) {
   return in->sem == SIM_SEM_NONE ? SIM_SCOPE_NONE : in->scope ? in->scope : SIM_SCOPE_GPU;
 }
 
-/* Both are strong, each at a scope that holds the other one: they do not race. */
+/* Both are strong, each at a scope that includes the other's thread: they do not race. */
 static bool is_strong_pair(const sim_access *a, const sim_readers *before) {
   uint8_t scope = strength(a->insn, a->kind != SIM_READ);
   if (scope == SIM_SCOPE_NONE)
@@ -203,12 +203,12 @@ static void forget_readers(const sim_access *a, sim_cell *c, is_past *past) {
   }
 }
 
-/* Who is ordered after a read is ordered after the reads that it follows. */
+/* r precedes this read: what is ordered after this read is ordered after r, too. */
 static bool is_followed(const sim_access *a, const sim_readers *r) {
   return !r->wrote && view_has(a, &a->view.vc->full, r->agent, r->clock);
 }
 
-/* Who is ordered after a write is ordered after what it follows, too, and no more. */
+/* Whether later accesses need not be compared with r: those after this write follow r, too. */
 static bool is_over(const sim_access *a, const sim_readers *r) {
   return r->agent == SIM_NO_AGENT || !is_strong_pair(a, r) ||
          view_has(a, &a->view.vc->full, r->agent, r->clock);
@@ -248,7 +248,7 @@ static void add_reader(const sim_access *a, sim_cell *c) {
   c->read_site = a->insn->site;
 }
 
-/* What comes after a write must follow it, and so all that it follows; not the others. */
+/* Keeps the accesses that this write is not ordered after, for comparison with later accesses. */
 static void leave_behind(const sim_access *a, sim_cell *c) {
   const sim_readers before[] = {first_reader(c), last_writer(c)};
   if (c->more)
@@ -267,7 +267,7 @@ static sim_step check_writer(const sim_access *a, const sim_memory *memory, cons
   const sim_readers last = last_writer(c);
   if (c->writer == SIM_NO_AGENT || is_strong_pair(a, &last))
     return SIM_NEXT;
-  /* Copy over copy: that the first is over is told with the reads that followed it (R3). */
+  /* A copy over a copy: the reads between the two imply that the first is complete (R3). */
   bool after = (a->async || a->late) && was_async && a->kind != SIM_READ;
   if (!view_has(a, after ? &a->view.vc->reads : &a->view.vc->full, c->writer, c->write_clock))
     return race(a, memory, index, SIM_WRITE, c->writer, c->write_site,
@@ -307,7 +307,7 @@ static sim_step check_reader(const sim_access *a, const sim_memory *memory, uint
   return SIM_NEXT;
 }
 
-/* A read meets those only that wrote. */
+/* A read is compared only with strong writes. */
 static sim_step check_readers(const sim_access *a, const sim_memory *memory, const sim_cell *c,
                               uint64_t index) {
   bool reads = a->kind == SIM_READ;
@@ -359,7 +359,7 @@ static sim_step check_cell(const sim_access *a, sim_memory *memory, sim_cell *c,
   return SIM_NEXT;
 }
 
-/* Cells that follow with the same history have the same pairs, and become the same. */
+/* Checks a cell. Following cells with the same history have the same pairs and the same result. */
 static sim_step check_alike(const sim_access *a, sim_memory *memory, uint64_t *index,
                             uint64_t last) {
   sim_machine *m = a->m;
@@ -378,8 +378,8 @@ static sim_step check_alike(const sim_access *a, sim_memory *memory, uint64_t *i
   return SIM_NEXT;
 }
 
-/* R8: nothing that the previous grid may still write is read, and nothing is written, before
- * griddepcontrol.wait. */
+/* R8: before griddepcontrol.wait, nothing may be read that the previous grid may still write, and
+ * nothing may be written. */
 static sim_step check_grid(const sim_access *a, const sim_memory *memory) {
   const hd_variant *variant = a->m->plan->variant;
   bool early = a->kind == SIM_READ && memory->buffer->weights && variant->weights_ready;

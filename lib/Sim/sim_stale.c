@@ -1,8 +1,8 @@
 /* Sim/sim_stale.c: weak values (PTX ISA, "Memory Consistency Model"). A strong load need not see
- * the last store to its word: where no causality order puts it behind that store, it may see the
- * value before, with what was released there. It does so once for each thread and store, in late
- * runs always, in random ones by seed: coherence lets no thread go back to an older value, and
- * whoever asks again gets the new one at last. Atoms see the last value always. */
+ * the last store to its word: if it is not ordered after that store by causality, it may see the
+ * previous value, with what was released with it. It does so once per thread and store, always in
+ * late runs, by seed in random ones: by coherence no thread returns to an older value, and a thread
+ * that polls finally sees the new one. Atoms always see the last value. */
 #include <string.h>
 
 #include "Sim/sim_scope.h"
@@ -20,7 +20,7 @@ void hd_sim_word_keep(sim_warp *w, uint32_t lane, sim_sync_word *word, const uin
   hd_sim_releases_copy(w->machine, &word->before, &word->releases);
 }
 
-/* The same of all lanes that ask: a warp need not part for it. */
+/* The same for all lanes: a warp need not diverge. */
 static bool is_late(const sim_machine *m, const sim_sync_word *word) {
   uint64_t h = m->options.seed ^ word->address ^ (uint64_t)word->written << 32;
   return m->options.mode == HD_SIM_LATE ||

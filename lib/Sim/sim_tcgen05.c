@@ -1,4 +1,4 @@
-/* Sim/sim_tcgen05.c: tcgen05.mma and mma.sp: the operands, what the descriptors say, the issue. */
+/* Sim/sim_tcgen05.c: tcgen05.mma and mma.sp: operands, descriptors, issue. */
 #include "Sim/sim_tcgen05.h"
 #include "Support/diag.h"
 
@@ -55,7 +55,7 @@ static void fill_op(sim_warp *w, const sim_insn *in, uint32_t lane, sim_tensor_o
     t->disabled[i] = (uint32_t)hd_sim_read_lane(w, &in->opnd[r.disabled].vec[i], lane);
 }
 
-/* NULL, or what is wrong with the places in tensor memory. */
+/* NULL, or the error in the addresses in tensor memory. */
 static const char *check_places(const sim_insn *in, const sim_plan *p, const sim_tensor_op *t) {
   uint32_t lane = t->address >> 16;
   bool half = p->paths == HD_SIM_PATHS_HALF;
@@ -70,7 +70,7 @@ static const char *check_places(const sim_insn *in, const sim_plan *p, const sim
   return NULL;
 }
 
-/* The descriptor and the places; on a fault the operation is gone. */
+/* Checks the descriptor and the addresses; frees the operation on a fault. */
 static sim_step check_op(sim_warp *w, const sim_insn *in, uint32_t lane, sim_async *op,
                          sim_plan *p) {
   sim_machine *m = w->machine;
@@ -121,7 +121,7 @@ static bool take_kind(sim_decode *d, sim_mma *s) {
   return s->kind != SIM_KIND_NONE;
 }
 
-/* scale_vec and its aliases; false: not of the kind. */
+/* scale_vec and its aliases; false: not legal for the kind. */
 static bool take_scales(sim_decode *d, sim_mma *s) {
   bool scaled = hd_sim_take(d, "block_scale"), one = s->kind == SIM_KIND_MXF8F6F4;
   uint32_t n = hd_sim_take(d, "scale_vec::1X")   ? 1
@@ -142,7 +142,7 @@ static void take_collector(sim_decode *d) {
                                      "collector::a::lastuse", "collector::a::discard"};
   for (size_t i = 0; i < HD_COUNT(uses); i++)
     if (hd_sim_take(d, uses[i]))
-      return; /* a permission to cache, which changes nothing here */
+      return; /* a permission to cache, which has no effect here */
 }
 
 static bool operands_fit(const sim_insn *in) {

@@ -9,12 +9,12 @@ typedef struct sim_plan {
   sim_mma s; /* m: rows of a CTA; n: all columns */
   hd_sim_idesc idesc;
   hd_sim_paths paths;
-  uint32_t columns, group; /* stored elements of a row of A; of CTAs */
+  uint32_t columns, group; /* stored elements of a row of A; number of CTAs */
 } sim_plan;
 
-/* Fills in *p; NULL, or what is wrong with the instruction descriptor. */
+/* Fills in *p. Returns NULL, or the error in the instruction descriptor. */
 const char *hd_sim_tcgen05_plan(const sim_insn *in, uint32_t idesc, sim_plan *p);
-/* One or two CTAs multiply. */
+/* Completes a tcgen05.mma of one or two CTAs. */
 sim_complete hd_sim_tcgen05_complete;
 
 #endif

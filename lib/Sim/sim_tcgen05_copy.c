@@ -86,8 +86,8 @@ static sim_step exec_cp(sim_warp *w, const sim_insn *in, uint32_t mask) {
 
 /* ---- commit ---- */
 
-/* The arrival orders the thread's operations on tensor memory, and those that they followed; it is
- * no release of generic writes, be they the thread's own or others' that it has acquired. */
+/* The arrival releases the thread's operations on tensor memory and those that they followed. It
+ * releases no generic writes, neither the thread's own nor others that it has acquired. */
 static sim_step complete_commit(sim_machine *m, sim_async *op) {
   const sim_issuer *issuer = hd_sim_thread(op->warp, op->lane)->issuer;
   sim_mbarrier *b = op->mbarrier;

@@ -1,5 +1,5 @@
-/* Sim/sim_tcgen05_maps.c: see sim_tcgen05_maps.h. The ISA draws these layouts; the formulas say
- * what the drawings show. */
+/* Sim/sim_tcgen05_maps.c: see sim_tcgen05_maps.h. The formulas are equivalent to the figures of the
+ * ISA. */
 #include "Sim/sim_tcgen05_maps.h"
 
 #include "Sim/sim_maps.h"
@@ -58,7 +58,7 @@ hd_sim_tensor_coord hd_sim_coord_meta5(hd_sim_paths paths, uint32_t bits, uint32
                                        uint32_t row, uint32_t group) {
   if (bits < 16)
     return (hd_sim_tensor_coord){lane_of(paths, row), group / 8, 4 * (group % 8)};
-  /* Of 16 rows, the lower eight lanes hold k's first half, the upper its second. */
+  /* Of 16 lanes, the lower eight hold the first half of k, the upper eight the second. */
   uint32_t stored = row / 16 * 16 + 8 * (group / 4) + row % 8;
   return (hd_sim_tensor_coord){lane_of(paths, stored), selector,
                                16 * (row / 8 % 2) + 4 * (group % 4)};
@@ -123,7 +123,7 @@ hd_sim_descriptor5 hd_sim_descriptor5_read(uint64_t bits) {
                                        (bits >> 30 & 3) == 0};
 }
 
-/* Atoms of 32 bytes in rows of 128, four rows of k a pattern: bits 5 and 6 change with 7 and 8. */
+/* Atoms of 32 bytes in rows of 128, four rows of k per pattern: bits 5 and 6 ^= bits 7 and 8. */
 static uint32_t wide_address(const hd_sim_descriptor5 *d, uint32_t mn, uint32_t k, uint32_t bytes) {
   uint32_t per_row = 128 / bytes;
   uint32_t at = d->start + mn / per_row * d->leading + mn % per_row * bytes + k % 4 * 128 +

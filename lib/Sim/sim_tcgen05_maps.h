@@ -2,8 +2,8 @@
  *
  * Index arithmetic from the PTX ISA ("Tensor Memory", "Data Path Layout Organization", "Matrix
  * Descriptors", "Block Scaling", "Sparse Matrices"), written without lib/Spec: a test compares the
- * two. Tensor memory is 128 lanes of 512 columns of 32 bits; places are relative to the operand's
- * address. */
+ * two. Tensor memory is 128 lanes of 512 columns of 32 bits; positions are relative to the
+ * operand's address. */
 #ifndef HD_SIM_TCGEN05_MAPS_H
 #define HD_SIM_TCGEN05_MAPS_H
 
@@ -28,9 +28,9 @@ typedef enum hd_sim_ldst {
   HD_SIM_16X256B
 } hd_sim_ldst;
 
-/* Registers a thread holds of .x1: 1, 1, 1, 2, 4. */
+/* Registers per thread for .x1: 1, 1, 1, 2, 4. */
 uint32_t hd_sim_ldst_registers(hd_sim_ldst shape);
-/* 32 bits a thread and register; split: the columns between the halves of 16x32bx2. With
+/* The 32 bits of a register of a thread; split: the columns between the halves of 16x32bx2. With
  * .pack::16b and .unpack::16b, a register is the columns 2c and 2c + 1 for every column c here. */
 hd_sim_tensor_coord hd_sim_coord_ldst(hd_sim_ldst shape, uint32_t thread, uint32_t reg,
                                       uint32_t split);
@@ -38,7 +38,7 @@ hd_sim_tensor_coord hd_sim_coord_ldst(hd_sim_ldst shape, uint32_t thread, uint32
 /* ---- mma: one CTA's rows of A, D and metadata ---- */
 
 /* How the rows of a CTA lie on the lanes:
- *   FULL   128 rows, one a lane                                        (layouts A and D)
+ *   FULL   128 rows, one per lane                                      (layouts A and D)
  *   HALF   64 rows, 16 at the lower or upper half of each 32 lanes     (C and F)
  *   SPLIT  64 rows twice: lanes 64.. hold the second half of N         (B) */
 typedef enum hd_sim_paths { HD_SIM_PATHS_FULL, HD_SIM_PATHS_HALF, HD_SIM_PATHS_SPLIT } hd_sim_paths;
@@ -49,14 +49,14 @@ bool hd_sim_paths_find(uint32_t m, uint32_t cta_group, bool sparse, hd_sim_paths
 /* (row, n) of D, 32 bits each:  n_total is N. */
 hd_sim_tensor_coord hd_sim_coord_d5(hd_sim_paths paths, uint32_t n_total, uint32_t row, uint32_t n);
 /* (row, element of the stored row) of A in tensor memory, containers of `bits`. SPLIT: the same row
- * again 64 lanes on. */
+ * is repeated 64 lanes later. */
 hd_sim_tensor_coord hd_sim_coord_a5(hd_sim_paths paths, uint32_t bits, uint32_t row, uint32_t k);
-/* The metadata nibble of a row and a group of the row; bits: of A's container. 16-bit and tf32: the
- * selector's column; rows r and r + 8 share a word of k's half. Narrower: two columns a row. */
+/* The metadata nibble of a row and a group of the row; bits: of A's container. 16-bit and tf32:
+ * column `selector`; rows r and r + 8 share a word for half of k. Narrower: two columns per row. */
 hd_sim_tensor_coord hd_sim_coord_meta5(hd_sim_paths paths, uint32_t bits, uint32_t selector,
                                        uint32_t row, uint32_t group);
-/* Byte of scale `index` of a row of A, or column of B, in the first 32 lanes that hold it; all four
- * groups of 32 hold the same, with SPLIT and B the two of each half of N. id: byte offset. */
+/* Byte of scale `index` of a row of A, or column of B, in the first 32 lanes that hold it. All four
+ * groups of 32 hold the same; for B with SPLIT, the two of each half of N. id: byte offset. */
 hd_sim_tensor_coord hd_sim_coord_scale_a5(uint32_t row, uint32_t id, uint32_t index);
 hd_sim_tensor_coord hd_sim_coord_scale_b5(hd_sim_paths paths, uint32_t n_total, uint32_t n,
                                           uint32_t id, uint32_t index);
@@ -72,7 +72,7 @@ typedef enum hd_sim_cp {
   HD_SIM_CP_32X128B_X4
 } hd_sim_cp;
 
-/* Rows read, bytes a row, and how often each row is written. */
+/* Rows read, bytes per row, and how often each row is written. */
 typedef struct hd_sim_cp_shape {
   uint32_t rows, bytes, copies;
 } hd_sim_cp_shape;

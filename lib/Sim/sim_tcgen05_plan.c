@@ -1,4 +1,4 @@
-/* Sim/sim_tcgen05_plan.c: what an instruction descriptor says of a tcgen05.mma. */
+/* Sim/sim_tcgen05_plan.c: decodes the instruction descriptor of a tcgen05.mma. */
 #include "Sim/sim_tcgen05.h"
 
 static bool float_types(uint8_t kind, const hd_sim_idesc *i, sim_mma *s) {

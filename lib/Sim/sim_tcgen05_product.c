@@ -1,4 +1,4 @@
-/* Sim/sim_tcgen05_product.c: tcgen05.mma when it runs: operands from both memories, scales, D. */
+/* Sim/sim_tcgen05_product.c: execution of tcgen05.mma: operands in both memories, scales, D. */
 #include <math.h>
 #include <string.h>
 
@@ -99,7 +99,7 @@ static sim_step read_a(sim_machine *m, const sim_async *op, sim_cta *cta, const 
   return SIM_NEXT;
 }
 
-/* The ISA lists, beside the ascending pairs, 0b0110. */
+/* Besides the ascending pairs, the ISA lists 0b0110. */
 static bool decode_meta(const sim_mma *s, uint32_t nibble, uint32_t kept[4]) {
   return hd_sim_meta_decode(s->group, nibble, true, kept) || (s->group > 2 && nibble == 6);
 }
@@ -132,7 +132,7 @@ static sim_step read_meta(sim_machine *m, const sim_async *op, sim_cta *cta, con
 
 /* ---- scales ---- */
 
-/* The scale at a place, in every group of 32 lanes that must hold it. */
+/* Reads a scale, which must be equal in every group of 32 lanes that must hold it. */
 static sim_step read_scale(const sim_access *a, sim_cta *cta, const sim_plan *p, uint32_t address,
                            hd_sim_tensor_coord at, uint32_t n_copies, double *scale) {
   uint32_t first = 0;
@@ -188,7 +188,7 @@ static sim_step scale_b(const sim_access *a, sim_cta *cta, const sim_plan *p, ui
 
 /* ---- D ---- */
 
-/* One row: in, scaled by 2^-scale_d, or out. */
+/* Reads one row of D, scaled by 2^-scale_d, or writes it. */
 static sim_step transfer_row(const sim_access *a, sim_cta *cta, const sim_plan *p,
                              const sim_tensor_op *t, uint32_t row) {
   uint32_t pieces = p->paths == HD_SIM_PATHS_SPLIT ? 2 : 1, n = p->s.n / pieces, *word;

@@ -1,5 +1,5 @@
-/* Sim/sim_tensor.c: tiled tensor copies: a box of a tensor in global memory, and the swizzled tile
- * of it in shared memory. */
+/* Sim/sim_tensor.c: tiled tensor copies between a box of a tensor in global memory and its swizzled
+ * tile in shared memory. */
 #include <string.h>
 
 #include "Sim/sim_machine.h"
@@ -27,7 +27,7 @@ static uint32_t swizzle_span(hd_swizzle swizzle) {
   return swizzle == HD_SWIZZLE_NONE ? 0 : 16u << swizzle;
 }
 
-/* One row of the box (dimension 0): the part that lies inside the tensor. */
+/* One row of the box (dimension 0): the part inside the tensor. */
 typedef struct row {
   uint64_t address; /* of the first element that is inside */
   uint32_t skip, n; /* bytes before it, bytes inside */
@@ -78,7 +78,7 @@ static sim_step check_map(sim_machine *m, const sim_async *op) {
   return SIM_NEXT;
 }
 
-/* The type of a reduction: the map's. */
+/* A reduction has the type of the map. */
 static uint8_t type_of(const hd_tmap *map) {
   static const char *const names[] = {
 #define HEDDLE_ELEM(name, text, ...) text,
@@ -88,7 +88,7 @@ static uint8_t type_of(const hd_tmap *map) {
   return hd_sim_type_find(names[map->elem]);
 }
 
-/* Swizzles move 16 bytes, so that an element lies in one piece. */
+/* Swizzles move units of 16 bytes, so that an element is contiguous. */
 static void reduce_row(const sim_async *op, const uint8_t *shared, uint32_t start, uint8_t *global,
                        row r) {
   uint32_t each = hd_sim_element_bytes(op->tmap->elem);
@@ -98,7 +98,7 @@ static void reduce_row(const sim_async *op, const uint8_t *shared, uint32_t star
                         each);
 }
 
-/* One row between global memory and the tile. */
+/* Copies one row between global memory and the tile. */
 static void copy_row(const sim_async *op, uint8_t *shared, uint32_t start, uint8_t *global, row r,
                      bool load) {
   for (uint32_t i = 0; i < r.n; i++) {

@@ -101,7 +101,7 @@ heddle_status hd_sim_text_skip_statement(parser *p) {
 
 /* ---- numbers ---- */
 
-/* Digits of a base, all of them, and a U behind them where one may stand. */
+/* Reads a word of digits of a base; `suffix`: with an optional U at its end. */
 static bool read_bits(const char *digits, int base, bool suffix, uint64_t *bits) {
   char *end;
   errno = 0;

@@ -16,9 +16,9 @@ typedef struct label {
 
 typedef struct fixup {
   const char *name;
-  bool of_table;         /* the name of one, of a brx */
+  bool of_table;         /* names a table (brx) */
   uint32_t insn;         /* the branch; SIM_NO_REG: an entry of a table of targets */
-  uint32_t table, entry; /* which */
+  uint32_t table, entry; /* of that entry */
   uint32_t line, scope;
 } fixup;
 
@@ -42,7 +42,7 @@ typedef struct parser {
   uint32_t line;
   uint32_t open_comment; /* line of a comment that does not end; 0: none */
   hd_arena *arena;
-  uint64_t shortages; /* of memory, when it began */
+  uint64_t shortages; /* failed allocations before parsing */
   sim_program *program;
   family *family;
   uint32_t n_families, family_cap;
@@ -57,7 +57,7 @@ typedef struct parser {
   uint32_t *scope_parent, *scope_family; /* parent scope, families when it was opened */
   uint32_t n_scopes, parent_cap, scope;
   uint32_t insn_cap, param_cap, shared_end, dynamic_align, n_accesses;
-  bool placed; /* shared symbols have their offsets: the second look ignores them */
+  bool placed; /* shared symbols have their offsets: the second pass ignores them */
 } parser;
 
 /* A declaration; open: without a number of elements. */
@@ -73,16 +73,16 @@ heddle_status hd_sim_variable_global(parser *p, bool writable);
 
 /* Reports `what, got ...` at the current line; HEDDLE_INVALID. */
 heddle_status hd_sim_text_fail(parser *p, const char *rule, const char *what, const char *got);
-/* The next character behind white space and comments; 0 at the end. */
+/* The next character after white space and comments; 0 at the end. */
 char hd_sim_text_peek(parser *p);
 bool hd_sim_text_accept(parser *p, char c);
 heddle_status hd_sim_text_expect(parser *p, char c);
 /* Identifier, opcode with its modifiers (dots and ::), or number. NULL when there is none. */
 const char *hd_sim_text_word(parser *p);
 void hd_sim_text_skip_line(parser *p);
-/* To behind the next `;` or the next braces; HEDDLE_INVALID when the text ends before. */
+/* Skips past the next `;` or the next braces; HEDDLE_INVALID if the text ends before. */
 heddle_status hd_sim_text_skip_statement(parser *p);
-/* The register of that name in the scopes that are open; SIM_NO_REG when there is none. */
+/* The register of that name in the open scopes; SIM_NO_REG if there is none. */
 uint32_t hd_sim_text_register(const parser *p, const char *name);
 heddle_status hd_sim_text_operand(parser *p, sim_opnd *o);
 /* A whole number, 0 to most; else fails by that rule and sentence. */

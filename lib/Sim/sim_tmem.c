@@ -1,4 +1,4 @@
-/* Sim/sim_tmem.c: tensor memory: its cells, who knows what of them (R9), fences. */
+/* Sim/sim_tmem.c: tensor memory: its cells, and the operations on them (R9). */
 #include "Sim/sim_tmem.h"
 #include "Support/memory.h"
 
@@ -80,14 +80,14 @@ sim_async *hd_sim_tensor_issue(sim_warp *w, uint32_t lane, const sim_insn *in,
   if (in->op != SIM_OP_COMMIT) {
     sim_issued record = {.insn = in, .clock = op->self_clock};
     HD_PUSH(issuer->issued, issuer->n_issued, issuer->cap, record);
-    /* Of shared memory it sees what its thread does, where the view holds that, too. */
+    /* Its accesses to shared memory are ordered after what both the thread and the view hold. */
     hd_sim_vc_meet(w->machine, &op->vc, &op->tensor->view);
   }
   op->tensor->number = issuer->n_issued;
   return op;
 }
 
-/* A move knows what the views of all its lanes hold. */
+/* A load or store is ordered after what the views of all its lanes have in common. */
 sim_async *hd_sim_tensor_move(sim_warp *w, uint32_t mask, const sim_insn *in,
                               sim_complete *complete) {
   sim_async *op = new_op(w, (uint32_t)__builtin_ctz(mask), in, complete);

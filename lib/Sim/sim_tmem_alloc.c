@@ -1,10 +1,10 @@
-/* Sim/sim_tmem_alloc.c: tcgen05.alloc, dealloc and relinquish_alloc_permit, and what a CTA must not
- * leave behind. */
+/* Sim/sim_tmem_alloc.c: tcgen05.alloc, dealloc and relinquish_alloc_permit, and the checks when a
+ * CTA exits. */
 #include <string.h>
 
 #include "Sim/sim_tmem.h"
 
-/* What all lanes must give alike. */
+/* A value that all lanes must agree on. */
 static sim_step uniform(sim_warp *w, const sim_insn *in, uint32_t mask, const sim_opnd *o,
                         const char *what, uint32_t *value) {
   *value = (uint32_t)hd_sim_read_lane(w, o, (uint32_t)__builtin_ctz(mask));
@@ -31,8 +31,8 @@ static sim_step check_alloc(sim_warp *w, const sim_insn *in, const sim_tensor *t
   return SIM_NEXT;
 }
 
-/* First columns at which all of `n_ctas` have n free ones: one of them at random, so that nobody
- * takes 0 for granted. 512: none. */
+/* First of n columns that are free in all of `n_ctas` CTAs, chosen at random, so that no kernel
+ * relies on column 0. 512: none. */
 static uint32_t find_columns(sim_machine *m, sim_tensor *const *t, uint32_t n_ctas, uint32_t n) {
   uint32_t chosen = SIM_TENSOR_COLUMNS, n_found = 0;
   for (uint32_t first = 0; first + n <= SIM_TENSOR_COLUMNS; first += 32) {
@@ -115,8 +115,8 @@ static sim_step exec_alloc(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return store_address(w, in, (uint32_t)__builtin_ctz(mask), first);
 }
 
-/* Synchronous: it needs no fence::after_thread_sync. What other threads have waited for, they tell
- * by fence::before_thread_sync. */
+/* dealloc is synchronous and needs no fence::after_thread_sync. Other threads publish what they
+ * have waited for by fence::before_thread_sync. */
 static bool is_over(const sim_thread *t, sim_agent agent, uint32_t at) {
   return agent == SIM_NO_AGENT || hd_sim_clock_has(&t->issuer->view.full, agent, at) ||
          hd_sim_clock_has(&t->vc.full, agent, at);
@@ -184,7 +184,7 @@ static sim_step exec_relinquish(sim_warp *w, const sim_insn *in, uint32_t mask) 
   return SIM_NEXT;
 }
 
-/* By a wait of any kind. */
+/* Whether the CTA is ordered after it, by a wait of any kind. */
 static bool is_ordered_in(const sim_cta *cta, const sim_vc *all, sim_agent agent, uint32_t n) {
   bool after = hd_sim_clock_has(&all->full, agent, n);
   for (uint32_t i = 0; i < cta->n_threads && !after; i++)
@@ -204,7 +204,7 @@ static sim_step check_issued(sim_warp *w, const sim_insn *in, const sim_vc *all)
   return SIM_NEXT;
 }
 
-/* A commit that arrives when the CTA has left would do so in memory that another may own. */
+/* A commit that arrives after the CTA has exited would write to memory that another may own. */
 static sim_step check_commits(sim_warp *w, const sim_insn *in, const sim_vc *all) {
   sim_machine *m = w->machine;
   for (uint32_t i = 0; i < w->cta->n_mbarriers; i++) {

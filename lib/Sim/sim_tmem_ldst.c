@@ -61,7 +61,7 @@ static sim_step complete_ld(sim_machine *m, sim_async *op) {
   sim_warp *w = op->warp;
   move v = move_of(op->insn);
   sim_access a = hd_sim_tensor_access(m, op, SIM_READ);
-  a.quiet = true; /* the register gets no value, and its use is the error */
+  a.quiet = true; /* the register becomes undefined, and its use is the error */
   if (!w->reg || !w->mover)
     return SIM_NEXT;
   for (uint32_t r = 0; r < v.n; r++) {
@@ -97,7 +97,7 @@ static sim_step complete_st(sim_machine *m, sim_async *op) {
 
 /* ---- issue ---- */
 
-/* A warp reaches the 32 lanes of its place in the warpgroup. */
+/* A warp can access the 32 lanes of its position in the warpgroup. */
 static sim_step check_lanes(sim_warp *w, const sim_insn *in, const move *v, uint32_t address) {
   uint32_t lane = address >> 16, first = w->index % 4 * 32;
   bool whole = v->shape == HD_SIM_32X32B;

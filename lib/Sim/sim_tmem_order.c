@@ -1,5 +1,5 @@
 /* Sim/sim_tmem_order.c: the order among tcgen05 operations: pipelined pairs, and the fences that
- * tell a view of them. */
+ * publish and extend views. */
 #include "Sim/sim_tmem.h"
 #include "Support/diag.h"
 #include "Support/memory.h"
@@ -15,7 +15,7 @@ uint32_t hd_sim_tensor_ctas(const sim_async *op, sim_cta *cta[2]) {
   return 2;
 }
 
-/* The thread fenced behind its operation, and the view holds the fence. */
+/* Whether the thread fenced after its operation, and the view holds the fence. */
 static bool issue_is_ordered(const sim_vc *view, const sim_cta *cta, uint32_t thread,
                              uint32_t issued_at) {
   const sim_thread *t = &cta->thread[thread];
@@ -48,11 +48,11 @@ bool hd_sim_tensor_pipelined(const sim_access *a, sim_agent agent, uint32_t at) 
     return at < a->clock;
   if (!issue_is_ordered(&a->tensor->view, cta, local - m->agent_tensor, was->clock))
     return false;
-  hd_sim_vc_raise(m, &a->tensor->view, agent, at); /* over before this one, so known with it */
+  hd_sim_vc_raise(m, &a->tensor->view, agent, at); /* complete before: enters its view */
   return true;
 }
 
-/* Must one of the thread's operations run before this mma? */
+/* Whether one of the thread's operations must complete before this mma. */
 static bool holds_up(const sim_async *op, const sim_cta *cta, uint32_t thread,
                      const sim_issued *mma) {
   const sim_issuer *other = cta->thread[thread].issuer;
@@ -89,7 +89,7 @@ static sim_step exec_before(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return SIM_NEXT;
 }
 
-/* What they know, or heard, enters their views. */
+/* Adds what the lanes know, or have heard, to their views. */
 static void see(sim_warp *w, uint32_t mask, bool heard) {
   sim_lanes lanes;
   hd_sim_lanes_begin(w->machine, &lanes);

@@ -41,7 +41,7 @@ static const format formats[SIM_N_TYPES] = {
     [SIM_T_UE4M3] = {0, 4, 3, 7, NAN_ONLY, 0x7f},
 };
 
-/* Two to the e, which is in the range of normal doubles. */
+/* Two to the e, which must be in the range of normal doubles. */
 static double power(int e) { return hd_sim_f64((uint64_t)(e + 1023) << 52); }
 
 static double decode_format(const format *f, uint64_t bits) {
@@ -97,7 +97,7 @@ static double round_magnitude(double x, uint8_t round, bool negative) {
   case SIM_RM: return negative ? ceil(x) : floor(x);
   case SIM_RP: return negative ? floor(x) : ceil(x);
   case SIM_RNA: return floor(x + 0.5);
-  default: return nearbyint(x); /* to even: the default mode, which nobody changes */
+  default: return nearbyint(x); /* to even: the default mode, which is never changed */
   }
 }
 

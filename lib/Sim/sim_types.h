@@ -48,8 +48,8 @@ uint8_t hd_sim_type_find(const char *text);
 
 enum { SIM_RN, SIM_RZ, SIM_RM, SIM_RP, SIM_RNA, SIM_RNI, SIM_RZI, SIM_RMI, SIM_RPI, SIM_R_NONE };
 
-/* The exact value of an element's bits (float types, and integers); NaN and Inf as themselves.
- * tf32 ignores the low 13 bits. */
+/* The exact value of an element's bits (float types, and integers); NaN and Inf are preserved. tf32
+ * ignores the low 13 bits. */
 double hd_sim_decode_bits(uint8_t elem, uint64_t bits);
 /* The bits of a value, rounded once (SIM_RN ... SIM_RNA). satfinite: overflow and Inf become the
  * largest finite value (formats without Inf always do so). NaN gives the canonical NaN of the

@@ -56,7 +56,7 @@ static heddle_status fill_one(parser *p, filler *f) {
   return HEDDLE_OK;
 }
 
-/* Values one after the other, however they are braced. */
+/* Reads the values in order, however they are braced. */
 static heddle_status fill(parser *p, filler *f) {
   int depth = 0;
   do {

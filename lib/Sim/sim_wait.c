@@ -1,8 +1,8 @@
-/* Sim/sim_wait.c: how a group of lanes waits: what it looks at again when that has moved. */
+/* Sim/sim_wait.c: how a group of lanes blocks, and what wakes it. */
 #include "Sim/sim_machine.h"
 
-/* What a waiting group looks at again when it has moved. Of mbarriers and cp.async there are many:
- * each wakes those only who wait for it. */
+/* A value whose change wakes a blocked group. Mbarriers and cp.async have one of their own, so that
+ * they wake only the groups that wait for them. */
 uint64_t hd_sim_moved(const sim_warp *w, const sim_group *g) {
   switch (g->wait) {
   case SIM_WAIT_MBARRIER: return g->mbarrier->phase;

@@ -48,7 +48,7 @@ static sim_step use_register(sim_warp *w, const sim_insn *in, uint32_t reg, uint
   w->busy_as[reg] = as;
   if ((m->options.off & HD_SIM_NO_POISON) || !(clash || shape || unfenced))
     return SIM_NEXT;
-  /* The ISA names accumulators and A; of metadata it is a rule of Heddle's own. */
+  /* The ISA covers accumulators and A; for metadata this is a rule of Heddle's own. */
   const char *rule = as == 'm' || (clash && busy_as == 'm') ? "R5:heddle" : "R5";
   if (unfenced)
     return hd_sim_find(m, rule, w, 0, in, NULL,
@@ -126,7 +126,7 @@ static bool same_op(const sim_wgmma_op *a, const sim_wgmma_op *b) {
          a->scale_d == b->scale_d && a->group == b->group;
 }
 
-/* Joins the lanes' issues, and those of the other warps: the operation knows only what all know. */
+/* Merges the issues of all lanes and warps: the operation knows only what all of them know. */
 static sim_step enqueue(sim_warp *w, const sim_insn *in, uint32_t mask, sim_wgmma_op *op) {
   sim_machine *m = w->machine;
   sim_wgmma *q = &w->cta->wgmma[w->index / 4];

@@ -1,4 +1,4 @@
-/* heddle/simulate.h over sim.h: the caller's memory becomes buffers, findings diagnostics. */
+/* heddle/simulate.h over sim.h: memory of the caller becomes buffers, findings diagnostics. */
 #include "heddle/simulate.h"
 
 #include <inttypes.h>
@@ -9,19 +9,19 @@
 #include "Support/strbuf.h"
 
 enum {
-  ADDRESS_STEP_LOG2 = 32, /* a buffer a 4 GiB window: nothing reaches its neighbour */
+  ADDRESS_STEP_LOG2 = 32, /* 4 GiB per buffer: no access reaches the next one */
   RESIDENT = 4            /* CTAs of a persistent grid, so that each runs several tiles */
 };
 
 /* ORDER: heddle_sim_order */
 static const hd_sim_mode modes[] = {HD_SIM_LATE, HD_SIM_EARLY, HD_SIM_RANDOM};
 
-/* A launch in the making. */
+/* A launch that is being prepared. */
 typedef struct launch {
   const heddle_simulation *from;
   hd_arena arena; /* the manifest's strings, then the findings */
   hd_manifest manifest;
-  hd_arg_kind kind[HD_N_ARG_KINDS]; /* of what is passed */
+  hd_arg_kind kind[HD_N_ARG_KINDS]; /* of the passed arguments */
   size_t n_passed;
   hd_values values;
   hd_sim_buffer buffer[HD_N_ARG_KINDS];
@@ -76,7 +76,7 @@ static heddle_status take_args(heddle_context *ctx, launch *l) {
   return HEDDLE_OK;
 }
 
-/* The caller's: what is behind the last byte given is out of bounds. */
+/* Checks the caller's workspace: accesses past its last byte are out of bounds. */
 static heddle_status check_workspace(heddle_context *ctx, const launch *l) {
   const hd_sim_buffer *last = &l->buffer[l->n_buffers - 1];
   while (last->address != l->values.v[HD_ARG_WORKSPACE])
@@ -103,7 +103,7 @@ static heddle_status make_workspace(heddle_context *ctx, launch *l) {
   return HEDDLE_OK;
 }
 
-/* Warp instructions: a sound kernel stays well below, what waits in a circle is found before. */
+/* Limit of warp instructions: sound kernels stay well below; waits in a cycle are found earlier. */
 static uint64_t most_steps(const hd_values *v) {
   enum { MINIMUM = 20000000, PRODUCTS_A_STEP = 100 };
   return MINIMUM + (uint64_t)((double)v->v[HD_ARG_M] * (double)v->v[HD_ARG_N] *
