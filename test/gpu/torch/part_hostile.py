@@ -1,6 +1,7 @@
 """Uses that are wrong, or merely unusual. Each ends in a named error (a rule of Heddle's, or PyTorch's own words) or in
 the right result; a crash, a hang or a wrong number is a failure."""
 import copy
+import ctypes
 import io
 import subprocess
 import sys
@@ -497,6 +498,28 @@ def two_graphs_of_a_split_kernel_at_once():
     torch.cuda.synchronize()
     for _, x, y in graphs:
         right(y, x, w)
+    return "right"
+
+
+@use
+@on_gpu
+def graphs_that_own_the_workspace_of_a_split_kernel():
+    w, x = weight(m=256, k=8192), tokens(16, 8192)
+    packed, driver, n_nodes = ht.pack(w), ctypes.CDLL("libcuda.so.1"), ctypes.c_size_t()
+    ht.linear(x, packed, 256)
+    for _ in range(3):  # the second and the third take the workspace of the graph before them
+        graph = torch.cuda.CUDAGraph(keep_graph=True)
+        with torch.cuda.graph(graph):
+            y = ht.linear(x, packed, 256)
+        driver.cuGraphGetNodes(ctypes.c_void_p(graph.raw_cuda_graph()), None, ctypes.byref(n_nodes))
+        for _ in range(3):
+            x.copy_(tokens(16, 8192))
+            graph.replay()
+            torch.cuda.synchronize()
+            right(y, x, w)
+        del y, graph
+    if ht.extension()[0] == "c++" and n_nodes.value != 1:
+        return f"{n_nodes.value} nodes, expected the kernel alone"
     return "right"
 
 

@@ -173,8 +173,8 @@ def _find_ptxas():
 # ptxas: a path, or None: the driver compiles. cache: a folder of compiled kernels, shared by any number of processes.
 # weights_ready: kernels start before the one before them in the stream has ended, and read their weights at once
 # (programmatic dependent launch). Set it before the first layer is made. What Heddle itself does to packed weights has ended
-# before it returns (weights_written); your own writes to `packed` must have, too. workspace: False takes schedules that need none (before the first layer is
-# made); in a captured graph each workspace is zeroed by every replay.
+# before it returns (weights_written); your own writes to `packed` must have, too. workspace: False selects schedules that
+# need none. Set it before the first layer is made.
 settings = {"ptxas": _find_ptxas(), "cache": None, "weights_ready": False, "workspace": True}
 
 

@@ -26,6 +26,7 @@
 #include <shared_mutex>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -54,12 +55,21 @@ struct Api {
 };
 Api api;
 
-// The driver, for what torch has no function: a thread without a context, and whether a stream is being captured.
+// The driver, for what torch has no function: a thread without a context, and streams that are being captured.
 struct Driver {
   int (*ctx_get)(void **ctx);
   int (*ctx_set)(void *ctx);
   int (*primary_retain)(void **ctx, int device);
-  int (*capture_info)(void *stream, int *status, uint64_t *id, void *graph, void *nodes, void *n_nodes);
+  int (*capture_info)(void *stream, int *status, uint64_t *id, void **graph, void *nodes, void *n_nodes);
+  int (*capture_mode)(int *mode); // of this thread; exchanges it
+  int (*mem_alloc)(uint64_t *address, size_t n_bytes);
+  int (*mem_set)(uint64_t address, unsigned char value, size_t n_bytes, void *stream);
+  int (*stream_create)(void **stream, unsigned flags);
+  int (*stream_synchronize)(void *stream);
+  int (*stream_destroy)(void *stream);
+  int (*object_create)(void **object, void *user, void (*destroy)(void *user), unsigned n_refs, unsigned flags);
+  int (*object_release)(void *object, unsigned n_refs);
+  int (*graph_retain)(void *graph, void *object, unsigned n_refs, unsigned flags);
 };
 
 const Driver &driver() {
@@ -67,12 +77,23 @@ const Driver &driver() {
     void *lib = dlopen("libcuda.so.1", RTLD_NOW);
     TORCH_CHECK(lib, "heddle: error[torch.driver]: libcuda.so.1 cannot be opened");
     Driver d{};
-    d.ctx_get = reinterpret_cast<decltype(d.ctx_get)>(dlsym(lib, "cuCtxGetCurrent"));
-    d.ctx_set = reinterpret_cast<decltype(d.ctx_set)>(dlsym(lib, "cuCtxSetCurrent"));
-    d.primary_retain = reinterpret_cast<decltype(d.primary_retain)>(dlsym(lib, "cuDevicePrimaryCtxRetain"));
-    d.capture_info = reinterpret_cast<decltype(d.capture_info)>(dlsym(lib, "cuStreamGetCaptureInfo_v2"));
-    TORCH_CHECK(d.ctx_get && d.ctx_set && d.primary_retain && d.capture_info,
-                "heddle: error[torch.driver]: libcuda.so.1 lacks an entry point");
+    auto find = [lib](auto &function, const char *name) {
+      function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(lib, name));
+      TORCH_CHECK(function, "heddle: error[torch.driver]: libcuda.so.1 lacks ", name);
+    };
+    find(d.ctx_get, "cuCtxGetCurrent");
+    find(d.ctx_set, "cuCtxSetCurrent");
+    find(d.primary_retain, "cuDevicePrimaryCtxRetain");
+    find(d.capture_info, "cuStreamGetCaptureInfo_v2");
+    find(d.capture_mode, "cuThreadExchangeStreamCaptureMode");
+    find(d.mem_alloc, "cuMemAlloc_v2");
+    find(d.mem_set, "cuMemsetD8Async");
+    find(d.stream_create, "cuStreamCreate");
+    find(d.stream_synchronize, "cuStreamSynchronize");
+    find(d.stream_destroy, "cuStreamDestroy_v2");
+    find(d.object_create, "cuUserObjectCreate");
+    find(d.object_release, "cuUserObjectRelease");
+    find(d.graph_retain, "cuGraphRetainUserObject");
     return d;
   }();
   return found;
@@ -160,13 +181,89 @@ std::string sentences(const Kernel &kernel, const Args &args, void *stream) {
 }
 
 // ---- workspace ----
-// A launch that splits k needs memory that is zero before it, and leaves it zero. Each kernel has one for each stream,
-// and in a capture one for each captured graph: launches that may overlap never share. It is allocated on the stream
-// (in a capture: in the graph's own pool, zeroed by the graph itself).
+// A launch that splits k needs memory that is zero before it, and leaves it zero. Each kernel has one workspace for
+// each stream, and in a capture one for each captured graph and stream: launches that may overlap never share.
 
+// Memory that captured graphs own. It is zeroed once, beside the capture: from torch's allocator it would lie in the
+// graph's pool, which other tensors of the graph use too, and each replay would have to zero it. When the graph is
+// destroyed, the driver calls give_back, which must not call CUDA: the next capture takes the block.
+struct Block {
+  uint64_t address;
+  size_t n_bytes;
+  int64_t device;
+};
+struct FreeBlocks {
+  std::mutex lock;
+  std::vector<Block> blocks;
+};
+FreeBlocks &free_blocks() {
+  static auto *f = new FreeBlocks; // never destroyed: graphs may outlive static objects
+  return *f;
+}
+
+void give_back(void *user) {
+  auto *block = static_cast<Block *>(user);
+  std::lock_guard<std::mutex> hold(free_blocks().lock);
+  free_blocks().blocks.push_back(*block);
+  delete block;
+}
+
+// The smallest free block that suffices, else a new one; false: out of memory.
+bool take_block(Block *block) {
+  FreeBlocks &f = free_blocks();
+  std::lock_guard<std::mutex> hold(f.lock);
+  auto best = f.blocks.end();
+  for (auto it = f.blocks.begin(); it != f.blocks.end(); ++it)
+    if (it->device == block->device && it->n_bytes >= block->n_bytes &&
+        (best == f.blocks.end() || it->n_bytes < best->n_bytes))
+      best = it;
+  if (best == f.blocks.end())
+    return driver().mem_alloc(&block->address, block->n_bytes) == 0;
+  *block = *best;
+  f.blocks.erase(best);
+  return true;
+}
+
+bool set_zero(const Block &block) {
+  constexpr unsigned NON_BLOCKING = 1;
+  const Driver &d = driver();
+  void *stream = nullptr;
+  if (d.stream_create(&stream, NON_BLOCKING))
+    return false;
+  bool done = !d.mem_set(block.address, 0, block.n_bytes, stream) && !d.stream_synchronize(stream);
+  d.stream_destroy(stream);
+  return done;
+}
+
+// While a stream is captured into `graph`: zeroed memory that the graph owns; null: there is none.
+void *block_of_graph(void *graph, size_t n_bytes, int64_t device) {
+  constexpr int RELAXED = 2;
+  constexpr unsigned NO_DESTRUCTOR_SYNC = 1, MOVE = 1;
+  const Driver &d = driver();
+  Block block{0, n_bytes, device};
+  void *object = nullptr;
+  int mode = RELAXED; // this thread may allocate, though a stream is being captured
+  d.capture_mode(&mode);
+  bool owned = false;
+  if (take_block(&block)) {
+    auto *user = new Block(block);
+    if (!set_zero(block) || d.object_create(&object, user, give_back, 1, NO_DESTRUCTOR_SYNC))
+      give_back(user);
+    else if (!(owned = d.graph_retain(graph, object, 1, MOVE) == 0))
+      d.object_release(object, 1);
+  }
+  d.capture_mode(&mode);
+  return owned ? reinterpret_cast<void *>(block.address) : nullptr;
+}
+
+struct Workspace {
+  void *address;
+  uint64_t n_bytes;
+  at::Tensor kept; // undefined: a graph owns it
+};
 struct Workspaces {
   std::mutex lock;
-  std::map<std::tuple<const void *, void *, uint64_t>, at::Tensor> kept;
+  std::map<std::tuple<const void *, void *, uint64_t>, Workspace> kept; // of kernel, stream, capture (0: none)
   uint64_t capture = 0; // the latest; those of earlier captures are let go of
 };
 Workspaces &workspaces() {
@@ -176,11 +273,12 @@ Workspaces &workspaces() {
 
 void *workspace_of(const Kernel &kernel, const Args &args, void *stream, const at::Tensor &x) {
   uint64_t n_bytes = 0, capture = 0;
+  void *graph = nullptr;
   int capturing = 0;
   api.workspace(nullptr, kernel.handle, args.v, args.n, &n_bytes);
   if (n_bytes == 0)
     return nullptr;
-  driver().capture_info(stream, &capturing, &capture, nullptr, nullptr, nullptr);
+  driver().capture_info(stream, &capturing, &capture, &graph, nullptr, nullptr);
   if (!capturing)
     capture = 0;
   Workspaces &w = workspaces();
@@ -190,10 +288,17 @@ void *workspace_of(const Kernel &kernel, const Args &args, void *stream, const a
       it = std::get<2>(it->first) ? w.kept.erase(it) : std::next(it);
     w.capture = capture;
   }
-  at::Tensor &kept = w.kept[{kernel.handle, stream, capture}];
-  if (!kept.defined() || static_cast<uint64_t>(kept.numel()) < n_bytes)
-    kept = at::zeros({static_cast<int64_t>(n_bytes)}, x.options().dtype(at::kByte));
-  return kept.data_ptr();
+  Workspace &found = w.kept[{kernel.handle, stream, capture}];
+  if (found.n_bytes >= n_bytes)
+    return found.address;
+  if (capture)
+    if (void *address = block_of_graph(graph, n_bytes, x.get_device())) {
+      found = {address, n_bytes, {}};
+      return address;
+    }
+  found.kept = at::zeros({static_cast<int64_t>(n_bytes)}, x.options().dtype(at::kByte));
+  found = {found.kept.data_ptr(), n_bytes, found.kept};
+  return found.address;
 }
 
 // ---- the ops ----
