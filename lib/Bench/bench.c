@@ -371,7 +371,9 @@ static heddle_status time_final(heddle_context *ctx, bench *x, entry *list, int3
   hd_contender *c = HD_NEW_ARRAY(&arena, hd_contender, n);
   hd_timing *timing = HD_NEW_ARRAY(&arena, hd_timing, n);
   double *samples = HD_NEW_ARRAY(&arena, double, n * HD_MOST_ROUNDS);
-  hd_rounds rounds = x->options->sample ? hd_rounds_brief(x->p->n) : hd_rounds_for(x->p->n);
+  hd_rounds rounds = x->options->sample    ? hd_rounds_brief(x->p->n)
+                     : x->options->dynamic ? hd_rounds_long(x->p->n)
+                                           : hd_rounds_for(x->p->n);
   rounds.enough = x->options->enough;
   double sustained = x->options->sustained_seconds > 0 ? x->options->sustained_seconds : 1;
   for (int32_t i = 0; i < n; i++)

@@ -154,7 +154,7 @@ static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
   if (candidate == x->wish)
     return 0;
   double off = c->seconds[candidate][j] / c->seconds[x->wish][j] - 1, weight = weight_of(c, x);
-  double least = x->entry        ? 10 * TOLERANCE
+  double least = x->entry        ? 20 * TOLERANCE
                  : !c->estimates ? 1.5 * TOLERANCE
                  : weight == 1 || x->weight > 0 ? 10 * TOLERANCE
                  : weight > 0.5                 ? 4 * TOLERANCE

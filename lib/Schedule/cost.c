@@ -57,14 +57,13 @@ static double size_of(const hd_size *size, int64_t hint) {
 
 static double bytes_of(heddle_elem elem) { return heddle_elem_get(elem)->container_bits / 8.0; }
 
-/* Of a stage: one for each slab of A, and for each box of B. Where there are several tiles along N,
- * most lie before N and take one box. */
-static double count_copies(const hd_problem *p, const hd_schedule *s, double tiles_n) {
-  double b = s->tile_n;
+/* Copies of a stage: one for each slab of A and for each box of B. A tile before N is one box; the
+ * small boxes of a tile in which N ends take no longer (hd_schedule_b_box). */
+static double count_copies(const hd_problem *p, const hd_schedule *s) {
+  double b = s->tile_n, slabs = s->tile_m / (double)HD_SLAB_ROWS;
   if (s->cluster > 1 && !shares_a(s))
     b /= s->cluster;
-  bool is_whole = tiles_n > 1 && !p->b.transposed;
-  return s->tile_m / (double)HD_SLAB_ROWS + (is_whole ? 1 : ceil_div(b, hd_schedule_b_box(p, s)));
+  return slabs + (p->b.transposed ? ceil_div(b, hd_schedule_b_box(p, s)) : 1);
 }
 
 /* Columns past N that a row of tiles asks for: the last box's, and, if N is less than a box, those
@@ -117,7 +116,7 @@ static bool is_straddling(const hd_problem *p, const hd_schedule *s) {
 /* A wgmma.sp of m64nN takes N/2 + 16 clocks of the port, and never fewer than 16 of its own. To
  * promote sums, a lane reads N/4 scales of B, which the port brings 32 lanes one at a clock, and
  * for each strip makes N/4 products of scales and N/2 sums (by those counts; not fitted yet). */
-static void wgmma_clocks(unit *u, double tiles_n) {
+static void wgmma_clocks(unit *u) {
   const hd_schedule *s = u->s;
   const hd_device_model *c = u->c;
   double slabs = s->tile_m / (double)HD_SLAB_ROWS, warpgroups = s->warps_m / 4.0;
@@ -130,7 +129,7 @@ static void wgmma_clocks(unit *u, double tiles_n) {
   u->tensor_s = (port + (s->cluster > 1 ? c->pair_clocks : 0)) / c->clock_hz;
   u->chain_s = (own + (s->wgmma_in_flight ? 0 : c->batch_clocks)) / c->clock_hz;
   u->issue_s = is_gathered(u->p, s) ? gather_seconds(u->p, s, c)
-                                 : count_copies(u->p, s, tiles_n) * c->issue_clocks / c->clock_hz;
+                                 : count_copies(u->p, s) * c->issue_clocks / c->clock_hz;
 }
 
 static void mma_clocks(unit *u) {
@@ -252,7 +251,7 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_m
   if (hd_schedule_is_mma(s))
     mma_clocks(&u);
   else
-    wgmma_clocks(&u, tiles[1]);
+    wgmma_clocks(&u);
   return u;
 }
 

@@ -25,6 +25,10 @@ hd_rounds hd_rounds_quick(int64_t n) {
   return hd_measure_is_large(n) ? (hd_rounds){3, 4e-3, 4e-3, 0} : (hd_rounds){3, 1e-3, 0.3e-3, 0};
 }
 
+hd_rounds hd_rounds_long(int64_t n) {
+  return hd_measure_is_large(n) ? (hd_rounds){6, 40e-3, 40e-3, 0} : hd_rounds_for(n);
+}
+
 hd_rounds hd_rounds_brief(int64_t n) {
   return hd_measure_is_large(n) ? (hd_rounds){2, 40e-3, 40e-3, 0} : hd_rounds_quick(n);
 }

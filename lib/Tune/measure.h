@@ -47,11 +47,14 @@ bool hd_measure_is_large(int64_t n);
 
 /* The protocol's rounds: 9 of 3 ms; of large products 5 of 12 ms after 12 ms untimed. */
 hd_rounds hd_rounds_for(int64_t n);
+/* For ratios within a percent: of large products 6 of 40 ms after 40 ms untimed, in which the power
+ * cap takes effect. The first contender of a round still runs up to 7 % faster, so of two
+ * contenders each begins half of the rounds. */
+hd_rounds hd_rounds_long(int64_t n);
 /* A look at one of many candidates: 3 of 1 ms; of large products 3 of 4 ms after 4 ms untimed. */
 hd_rounds hd_rounds_quick(int64_t n);
 
-/* Of a sample of many: 3 of 1 ms; of large products 2 of 40 ms after 40 ms untimed, in which the
- * power cap comes to bear. */
+/* For a sample of many: 3 of 1 ms; of large products 2 of 40 ms after 40 ms untimed. */
 hd_rounds hd_rounds_brief(int64_t n);
 
 /* Interleaved: every contender once a round; each round begins with the next contender, so that
