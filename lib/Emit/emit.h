@@ -1,6 +1,6 @@
-/* Emit/emit.h: role level (sync placed, checked) to an LLVM module to PTX. The only user of LLVM-C;
- * no LLVM type is seen from outside. Adds no memory access and no synchronisation to what the
- * kernel says. */
+/* Emit/emit.h: translates the role level (with synchronisation, checked) to an LLVM module and to
+ * PTX. The only user of LLVM-C; exposes no LLVM type. Adds no memory access and no synchronisation
+ * to those of the kernel. */
 #ifndef HD_EMIT_H
 #define HD_EMIT_H
 
@@ -10,10 +10,10 @@
 
 /* Zero-initialise; every field may stay 0. All borrowed for the call. */
 typedef struct hd_emit_options {
-  int32_t ptx_version;       /* 86; 0: what the target's spec row says */
+  int32_t ptx_version;       /* 86 is PTX 8.6; 0: the target's, from its spec row */
   const char *header;        /* text of the comment above the PTX; lines are split at \n */
   hd_user_source user;       /* LLVM IR that defines the user's epilogue */
-  int32_t n_threads;         /* that emit kernels at once; 0: the caller's alone */
+  int32_t n_threads;         /* that emit kernels in parallel; 0: only the caller's */
 } hd_emit_options;
 
 /* One entry point of the PTX. */
@@ -35,16 +35,16 @@ typedef struct hd_emit_result {
   hd_arena arena;         /* holds the kernels; param points into the module */
 } hd_emit_result;
 
-/* Lowers all kernels of a module (one target) into one PTX text. Same module and options, same
- * bytes, whatever n_threads is. HEDDLE_INVALID or HEDDLE_UNSUPPORTED for what the kernel or the
- * user's function asks and cannot have; HEDDLE_INTERNAL when LLVM refuses what we made.
- * Thread-safe: a context of LLVM a kernel. *result is owned: hd_emit_result_free. */
+/* Lowers all kernels of a module (one target) into one PTX text. The same module and options give
+ * the same bytes, whatever n_threads is. HEDDLE_INVALID or HEDDLE_UNSUPPORTED if the kernel or the
+ * user's function cannot be lowered; HEDDLE_INTERNAL if LLVM rejects the module that we built.
+ * Thread-safe: each kernel has its own LLVM context. *result is owned: hd_emit_result_free. */
 heddle_status hd_emit_ptx(heddle_context *ctx, const hd_module *module,
                           const hd_emit_options *options, hd_emit_result *result);
 void hd_emit_result_free(hd_emit_result *result); /* accepts NULL */
 
-/* The parameters of a kernel without emitting it: its `arg` and `tmap` ops in program order, in the
- * arena. */
+/* The parameters of a kernel, without emitting it: its `arg` and `tmap` ops in program order. The
+ * array is allocated in the arena. */
 const hd_op **hd_emit_params(const hd_op *kernel, hd_arena *arena, int32_t *n);
 
 #endif
