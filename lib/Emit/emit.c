@@ -1,4 +1,4 @@
-/* All kernels of a module into one PTX text. */
+/* Emits all kernels of a module into one PTX text. */
 #include "Emit/emit.h"
 
 #include <stdatomic.h>
@@ -8,7 +8,7 @@
 #include "Support/memory.h"
 #include "Support/parallel.h"
 
-/* Not that of another kernel before it. */
+/* Checks that no earlier kernel has the same name. */
 static heddle_status check_name(hd_emitter *e, const hd_op *kernel) {
   const char *name = hd_op_str(kernel, HD_ATTR_NAME);
   for (const hd_op *op = kernel->region->first; op != kernel; op = op->next)
@@ -18,7 +18,7 @@ static heddle_status check_name(hd_emitter *e, const hd_op *kernel) {
   return HEDDLE_OK;
 }
 
-/* The target that all kernels name. */
+/* Finds the target, which must be the same for all kernels. */
 static heddle_status find_target(hd_emitter *e, const hd_module *module) {
   const char *name = NULL;
   HD_FOR_OPS(op, module->body) {
@@ -43,8 +43,8 @@ static heddle_status find_target(hd_emitter *e, const hd_module *module) {
 
 /* ---- kernels ---- */
 
-/* Each has a module and a context of LLVM of its own: they may be emitted at once, and no text
- * depends on another. */
+/* Each kernel has its own LLVM module and context, so that kernels can be emitted in parallel, and
+ * no kernel's text depends on another kernel. */
 typedef struct emission {
   const hd_op *kernel;
   heddle_context *said;
@@ -56,7 +56,7 @@ typedef struct emission {
 typedef struct emissions {
   const hd_emitter *common;
   emission *of;
-  atomic_bool failed; /* those that have not begun yet need not */
+  atomic_bool failed; /* kernels that have not begun are then skipped */
 } emissions;
 
 static heddle_status emit_kernel(hd_emitter *e, emission *x) {
@@ -85,7 +85,7 @@ static void emit_one(void *user, int32_t i) {
     all->failed = true;
 }
 
-/* The first that failed, in the order of the module: kernels begin in that order. */
+/* Reports the first failure in module order, which is also the order in which kernels begin. */
 static heddle_status emit_kernels(const hd_emitter *e, emission *of, int32_t n) {
   emissions all = {.common = e, .of = of};
   heddle_status status = HEDDLE_OK;
@@ -124,8 +124,8 @@ static void add_header(hd_strbuf *text, const char *header) {
   }
 }
 
-/* Behind other kernels of the same target: its entry, and the declarations ahead of it that the
- * text does not have yet. */
+/* Appends a kernel after others of the same target: its entry, and those of its declarations that
+ * the text does not contain yet. */
 static void add_kernel(hd_arena *arena, hd_strbuf *text, const char *ptx) {
   const char *entry = strstr(ptx, ".visible .entry");
   for (size_t n = 0; ptx < entry; ptx += n) {

@@ -1,12 +1,12 @@
-/* Activations in f32. NaN stays NaN. lib/Reference holds kernels to these relative errors, in half
- * units (2^-24), each operation rounding by one, rcp.approx by two (1 ulp, PTX ISA rcp), ex2.approx
- * by five (2 ulp from the rounded, PTX ISA ex2):
+/* Activations in f32. NaN stays NaN. lib/Reference checks kernels against these relative errors, in
+ * half units (2^-24). Each operation adds one, rcp.approx two (1 ulp, PTX ISA rcp), ex2.approx five
+ * (2 ulp from the rounded result, PTX ISA ex2):
  *   silu       10   exp 6 (ex2, and the fma that corrects its argument), 1 +, rcp 2, the product
- *   gelu_tanh  10   and 4 a unit of exp's argument, which is rounded four times
- *   gelu       24   of the floats in [-12.9, 12.9], with rcp off by 1 ulp and ex2 by 2, either way,
- *                   the worst is off by 18: exp, a fit of 5, the polynomial's terms and t
- * Measured over [-10, 10]: silu 6; gelu_tanh 6 and 1 a unit. An exp that underflows is 0 (gelu); an
- * argument of it that leaves [-87, 87] stays there (the others). */
+ *   gelu_tanh  10   plus 4 per unit of exp's argument, which is rounded four times
+ *   gelu       24   maximum over all floats in [-12.9, 12.9], with rcp off by 1 and ex2 by 2 ulp in
+ *                   either direction: 18, from exp, the fit (5), the polynomial's terms and t
+ * Measured over [-10, 10]: silu 6; gelu_tanh 6 plus 1 per unit. In gelu an exp that underflows is
+ * 0; the others clamp the argument of exp to [-87, 87]. */
 #include <string.h>
 
 #include "Emit/emit_strip.h"
@@ -36,7 +36,7 @@ static LLVMValueRef exponential(hd_emitter *e, LLVMValueRef x) {
   return hd_emit_fma(e, power, fmul(e, low, real(e, ln2)), power);
 }
 
-/* exp(-a^2 / 2): the square in two parts, and -log2(e) / 2 too. */
+/* exp(-a^2 / 2): the square and -log2(e) / 2 in two parts each, so that large a stay accurate. */
 static LLVMValueRef gaussian(hd_emitter *e, LLVMValueRef a) {
   const double log2e = 1.4426950408889634, high = -0.721347510814666748046875,
                ln2 = 0.6931471805599453;
@@ -71,7 +71,7 @@ static LLVMValueRef gelu_tanh(hd_emitter *e, LLVMValueRef x) {
 }
 
 /* x Phi(x) = max(x, 0) - a Phi(-a), a = |x|. Phi(-a) = exp(-a^2/2) P(t), t = 1 / (1 + 0.35 a); P
- * fits the quotient over 0 <= a <= 14 to a relative 3.1e-7 (minimax of degree 7). */
+ * fits the quotient over 0 <= a <= 14 with a relative error of 3.1e-7 (minimax, degree 7). */
 static LLVMValueRef gelu(hd_emitter *e, LLVMValueRef x) {
   static const double p[] = {-2.7315491621332597e-05, 0.14027034275865835,  0.13335510151374938,
                              0.1559614702903791,      -0.017023404724241242, 0.24064078559416158,

@@ -1,7 +1,7 @@
-/* What a kernel is given: its arguments, sizes, and the matrix of a batch. */
+/* Arguments of a kernel, sizes, and the matrices of a batch. */
 #include "Emit/emit_pinned.h"
 
-/* The kernel's argument of that kind; NULL: it takes none. */
+/* The kernel's argument of this kind; NULL if it has none. */
 static const hd_value *find_arg(const hd_emitter *e, hd_arg_kind arg) {
   HD_FOR_OPS(op, e->kernel->regions[0])
     if (op->kind == HD_OP_ARG && hd_op_arg(op) == arg)

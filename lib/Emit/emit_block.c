@@ -1,4 +1,4 @@
-/* Blocks of LLVM, and the branches between them. */
+/* LLVM basic blocks, and the branches between them. */
 #include "Emit/emit_pinned.h"
 
 LLVMBasicBlockRef hd_emit_block(hd_emitter *e, const char *name) {

@@ -1,4 +1,4 @@
-/* The small words of emission: arithmetic, addresses, intrinsics, inline asm. */
+/* Helpers of emission: arithmetic, addresses, intrinsics, inline asm. */
 #include <string.h>
 
 #include "Emit/emit_state.h"
@@ -230,8 +230,8 @@ LLVMValueRef hd_emit_permute(hd_emitter *e, LLVMValueRef x, LLVMValueRef y, int6
   return hd_emit_intrinsic(e, "llvm.nvvm.prmt", args, 3);
 }
 
-/* value ^ (word & 0), where nobody but us knows that it is 0: the top bit of A's address, the first
- * parameter. One LOP3. */
+/* value ^ (word & 0), where neither LLVM nor ptxas knows the 0: it is the top bit of A's address,
+ * the first parameter. One LOP3. */
 LLVMValueRef hd_emit_read_late(hd_emitter *e, LLVMValueRef value, LLVMValueRef word) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef address = LLVMBuildPtrToInt(e->b, LLVMGetParam(e->function, 0), e->i64, "");

@@ -1,10 +1,10 @@
-/* Partial sums that cross a cluster: st.async to the CTA that owns their columns, and their
- * addition there. */
+/* Partial sums exchanged within a cluster: st.async to the CTA that owns the columns, which adds
+ * them. */
 #include <string.h>
 
 #include "Emit/emit_strip.h"
 
-/* This lane's first vector in slot `slot`, from byte `place` of it on. */
+/* Address of this lane's first vector in slot `slot`, from its byte `place` on. */
 static LLVMValueRef lane_place(hd_emitter *e, const hd_value *buffer, LLVMValueRef slot,
                                const hd_value *place) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
@@ -21,7 +21,7 @@ static LLVMValueRef in_cta(hd_emitter *e, LLVMValueRef address, int64_t rank) {
                      "=r,r", &address, 1, HD_ASM_PURE);
 }
 
-/* Of a CTA's slots, one for each other split: no slot is left for its own. */
+/* The slot of a split. A CTA has one slot for each other split, and none for its own. */
 static LLVMValueRef slot_of(hd_emitter *e, LLVMValueRef split, int64_t owner) {
   LLVMValueRef below = LLVMBuildICmp(e->b, LLVMIntULT, split, hd_emit_i32(e, owner), "");
   return hd_emit_select(e, below, split, hd_emit_addi(e, split, -1));
@@ -53,8 +53,8 @@ heddle_status hd_emit_op_partial_send(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* sum[0..3] += the vector at `at`. Load and addition in one asm: LLVM would move the additions
- * behind the loads of all vectors, for which there are no registers. */
+/* sum[0..3] += the vector at `at`. Load and addition are one asm: LLVM would move the additions
+ * after the loads of all vectors, for which there are not enough registers. */
 static void add_vector(hd_emitter *e, LLVMValueRef at, int32_t offset, bool integer,
                        LLVMValueRef *sum) {
   LLVMTypeRef type = integer ? e->i32 : e->f32, types[] = {type, type, type, type};

@@ -1,27 +1,27 @@
-/* combine.global: a warp's part of a column of D, as the sum of columns of the products. A lane has
- * 16 bytes of it: the products begin at multiples of that, D wherever a launch says, and its
- * columns end anywhere. */
+/* combine.global: a warp's part of a column of D, the sum of columns of the products. Each lane has
+ * a run of 16 bytes. Columns of the products are aligned to 16 bytes; columns of D may begin at any
+ * element and have any length. */
 #include "Emit/emit_copy_rows.h"
 #include "Emit/emit_strip.h"
 #include "Support/batch.h"
 
 enum {
-  RUN = 16, /* bytes of a lane */
+  RUN = 16, /* bytes per lane */
   WORDS = RUN / 4,
-  MOST_ELEMS = RUN, /* of a run */
-  IN_FLIGHT = 8     /* loads of a lane before their values are added */
+  MAX_ELEMS = RUN, /* of a run */
+  IN_FLIGHT = 8    /* loads of a lane before their values are added */
 };
 
 typedef struct column {
   const hd_op *op;
   heddle_elem elem;
-  int64_t elem_bytes, elems; /* of an element; elements of a run */
+  int64_t elem_bytes, elems; /* bytes of an element; elements of a run */
   LLVMValueRef byte;         /* i32: where the lane's run begins in the column */
-  LLVMValueRef left;         /* i32: elements of the column from there on; none: 0 or less */
+  LLVMValueRef left;         /* i32: elements of the column from there on; 0 or less: none */
   LLVMValueRef n, column;    /* i32 */
 } column;
 
-/* The lane's run of slot `s`: zeros where the index is none. */
+/* Loads the lane's run of the products' column `index`; zeros if that column does not exist. */
 static void load_slot(hd_emitter *e, const column *c, LLVMValueRef index, LLVMValueRef v[WORDS]) {
   LLVMValueRef is_there = LLVMBuildICmp(e->b, LLVMIntULT, index, c->n, "");
   LLVMValueRef in_column = hd_emit_lt(e, hd_emit_i32(e, 0), c->left);
@@ -34,8 +34,8 @@ static void load_slot(hd_emitter *e, const column *c, LLVMValueRef index, LLVMVa
 }
 
 static void add_run(hd_emitter *e, const column *c, LLVMValueRef const v[WORDS],
-                    LLVMValueRef sum[MOST_ELEMS]) {
-  LLVMValueRef x[MOST_ELEMS];
+                    LLVMValueRef sum[MAX_ELEMS]) {
+  LLVMValueRef x[MAX_ELEMS];
   bool integer = c->elem == HEDDLE_S32;
   for (int32_t i = 0; i < WORDS; i++)
     hd_emit_word_elements(e, c->elem, v[i], integer, &x[i * c->elems / WORDS]);
@@ -43,8 +43,8 @@ static void add_run(hd_emitter *e, const column *c, LLVMValueRef const v[WORDS],
     sum[i] = integer ? hd_emit_add(e, sum[i], x[i]) : LLVMBuildFAdd(e->b, sum[i], x[i], "");
 }
 
-/* In the order of the slots; loads of several are on their way together. */
-static void add_slots(hd_emitter *e, const column *c, LLVMValueRef sum[MOST_ELEMS]) {
+/* Adds in the order of the slots; the loads of several slots are in flight together. */
+static void add_slots(hd_emitter *e, const column *c, LLVMValueRef sum[MAX_ELEMS]) {
   int64_t slots = hd_op_int(c->op, HD_ATTR_SLOTS, 1);
   LLVMValueRef row = hd_emit_muli(e, hd_emit_widen(e, c->column), 4 * slots);
   LLVMValueRef at = hd_emit_global_at(e, hd_emit_get1(e, hd_combine_global_index(c->op)), row);
@@ -61,9 +61,9 @@ static void add_slots(hd_emitter *e, const column *c, LLVMValueRef sum[MOST_ELEM
 
 /* ---- D ---- */
 
-/* The run in D's type: its words, and its elements each by itself. */
-static void pack_run(hd_emitter *e, const column *c, LLVMValueRef const sum[MOST_ELEMS],
-                     LLVMValueRef words[WORDS], LLVMValueRef bits[MOST_ELEMS]) {
+/* Converts the run to D's type: as words, and as single elements. */
+static void pack_run(hd_emitter *e, const column *c, LLVMValueRef const sum[MAX_ELEMS],
+                     LLVMValueRef words[WORDS], LLVMValueRef bits[MAX_ELEMS]) {
   int64_t each = c->elems / WORDS; /* of a word */
   for (int64_t i = 0; i < c->elems; i += 2) {
     hd_pair pair = hd_emit_pack(e, c->elem, sum[i], sum[i + 1]);
@@ -84,9 +84,9 @@ static void pack_run(hd_emitter *e, const column *c, LLVMValueRef const sum[MOST
   }
 }
 
-/* Whole runs of columns that begin at multiples of 16 bytes at once, the others by elements. */
-static void store_run(hd_emitter *e, const column *c, LLVMValueRef const sum[MOST_ELEMS]) {
-  LLVMValueRef words[WORDS], bits[MOST_ELEMS], d = hd_emit_get1(e, hd_combine_global_d(c->op));
+/* One store for a whole run if all columns of D are aligned to 16 bytes, else single elements. */
+static void store_run(hd_emitter *e, const column *c, LLVMValueRef const sum[MAX_ELEMS]) {
+  LLVMValueRef words[WORDS], bits[MAX_ELEMS], d = hd_emit_get1(e, hd_combine_global_d(c->op));
   LLVMValueRef pitch = hd_emit_muli(e, hd_emit_get1(e, hd_combine_global_ldd(c->op)),
                                     c->elem_bytes);
   LLVMValueRef starts = LLVMBuildOr(e->b, LLVMBuildPtrToInt(e->b, d, e->i64, ""), pitch, "");
@@ -135,7 +135,7 @@ heddle_status hd_emit_op_combine_global(hd_emitter *e, const hd_op *op) {
   c.byte = hd_emit_muli(e, run, RUN);
   c.left = hd_emit_sub(e, hd_emit_i32(e, hd_op_int(op, HD_ATTR_M, 0)),
                        hd_emit_muli(e, run, c.elems));
-  LLVMValueRef sum[MOST_ELEMS];
+  LLVMValueRef sum[MAX_ELEMS];
   for (int64_t i = 0; i < c.elems; i++)
     sum[i] = c.elem == HEDDLE_S32 ? hd_emit_i32(e, 0) : LLVMConstReal(e->f32, 0);
   add_slots(e, &c, sum);

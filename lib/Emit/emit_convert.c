@@ -1,8 +1,8 @@
-/* Element types in registers: to D's type (nearest even; 8-bit floats and integers saturate), from
- * the types of C, bias and scales. */
+/* Conversion of elements in registers: to D's type (nearest even; 8-bit floats and integers
+ * saturate), and from the types of C, bias and scales. */
 #include "Emit/emit_strip.h"
 
-/* Both elements into one register by one instruction. The intrinsics take the high half first. */
+/* Types of which one instruction packs two elements into a register; the high half comes first. */
 static const struct packing {
   heddle_elem elem;
   const char *intrinsic;
@@ -100,7 +100,7 @@ LLVMValueRef hd_emit_from_bits(hd_emitter *e, heddle_elem elem, LLVMValueRef bit
   return integer ? v : to_float(e, v);
 }
 
-/* Two floats of 8 bits become two of 16 by one instruction. */
+/* One instruction converts two 8-bit floats to two 16-bit floats. */
 static void widen_pair(hd_emitter *e, heddle_elem elem, LLVMValueRef bits, LLVMValueRef out[2]) {
   const char *name = elem == HEDDLE_E4M3 ? "llvm.nvvm.e4m3x2.to.f16x2.rn"
                                          : "llvm.nvvm.e5m2x2.to.f16x2.rn";

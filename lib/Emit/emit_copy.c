@@ -1,14 +1,14 @@
 /* Copies by the async proxy: bulk copies and tensor-map boxes. */
 #include "Emit/emit_state.h"
 
-enum { MOST_RANK = 5 }; /* of a tensor map */
+enum { MAX_RANK = 5 }; /* of a tensor map */
 
 static LLVMValueRef i1_const(hd_emitter *e, bool value) {
   return LLVMConstInt(e->i1, value, false);
 }
 
-/* Where it lands: slot `cursor` of the buffer and `offset`; the barrier's slot is the same
- * cursor. */
+/* The destination: slot `cursor` of the buffer plus `offset`. The barrier's slot is `cursor` as
+ * well. */
 static LLVMValueRef destination(hd_emitter *e, const hd_op *op, const hd_value *buffer,
                                 const hd_value *cursor) {
   const hd_op *def = hd_emit_def(buffer);
@@ -47,15 +47,15 @@ heddle_status hd_emit_op_copy_bulk(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* Operands: tensor map, buffer, cursor, coordinate of dimension 0, of the last one, of a batch its
- * matrix (then the last one is that), barrier. */
+/* Operands: tensor map, buffer, cursor, coordinates of dimension 0 and of the last one (of a batch:
+ * of the last but one, then the matrix), barrier. */
 heddle_status hd_emit_op_copy_tma(hd_emitter *e, const hd_op *op) {
   int64_t mask = hd_op_int(op, HD_ATTR_MULTICAST, 0);
   int32_t rank = hd_op_attr(hd_emit_def(hd_copy_tma_map(op)), HD_ATTR_BOX)->n;
   const hd_value *g = hd_op_batch(op, HD_AT_copy_tma_g);
   LLVMValueRef barrier = NULL;
   HD_TRY(barrier_slot(e, op, hd_copy_tma_barrier_at(op), hd_copy_tma_cursor(op), &barrier));
-  LLVMValueRef args[3 + MOST_RANK + 5] = {
+  LLVMValueRef args[3 + MAX_RANK + 5] = {
       destination(e, op, hd_copy_tma_buffer(op), hd_copy_tma_cursor(op)), barrier,
       hd_emit_get1(e, hd_copy_tma_map(op))};
   LLVMValueRef *at = args + 3;

@@ -1,25 +1,25 @@
-/* copy.global: a warp's part of a row of B, to its place in the copy. Lanes load and store side by
- * side, as many bytes each as B's address and pitch, and the length of its rows, are multiples of:
- * a launch says which, so that there is code for each. */
+/* copy.global: copies a warp's part of a row of B to the workspace. Consecutive lanes access
+ * consecutive addresses. Their width is limited by the alignment of B's address, pitch and row
+ * length; the first two are known only at launch, so there is code for each width. */
 #include "Emit/emit_copy_rows.h"
 #include "Emit/emit_strip.h"
 
 enum {
-  WIDEST = 16,   /* bytes of a load */
-  MOST_WORDS = 4,
+  WIDEST = 16,   /* bytes per load */
+  MAX_WORDS = 4, /* per load */
   IN_FLIGHT = 16 /* loads of a lane before its first store */
 };
 
-/* A warp's part, all the same in its lanes. */
+/* A warp's part; all values are warp-uniform. */
 typedef struct part {
-  LLVMValueRef from, to;       /* its first bytes */
+  LLVMValueRef from, to;       /* pointers to its first byte */
   LLVMValueRef left;           /* i32: bytes of the row from there on */
   LLVMValueRef exists;         /* i1: B has the row; else zeros are written */
   int64_t bytes;               /* of the longest part */
 } part;
 
 typedef struct piece {
-  LLVMValueRef at, is_there, v[MOST_WORDS];
+  LLVMValueRef at, is_there, v[MAX_WORDS];
 } piece;
 
 static void load_piece(hd_emitter *e, const part *p, int64_t width, int64_t first, piece *x) {
@@ -49,7 +49,7 @@ static void copy_part(hd_emitter *e, const part *p, int64_t width) {
   }
 }
 
-/* The row of B, and whether there is one. */
+/* The row of B to copy, by index if there is one, and whether it exists. */
 static heddle_status find_row(hd_emitter *e, const hd_op *op, LLVMValueRef *row,
                               LLVMValueRef *exists) {
   LLVMValueRef at, n_rows, zero = hd_emit_i32(e, 0);
@@ -68,14 +68,14 @@ static heddle_status find_row(hd_emitter *e, const hd_op *op, LLVMValueRef *row,
 
 static int32_t bytes_of(heddle_elem elem) { return heddle_elem_get(elem)->container_bits / 8; }
 
-/* What rows start at a multiple of, at most: their lowest bit that is set, or more. */
+/* The lowest set bit of the result is the alignment of all rows. */
 static LLVMValueRef find_alignment(hd_emitter *e, LLVMValueRef source, LLVMValueRef pitch_bytes) {
   LLVMValueRef address = LLVMBuildPtrToInt(e->b, source, e->i64, "");
   LLVMValueRef bits = LLVMBuildOr(e->b, address, pitch_bytes, "");
   return LLVMBuildTrunc(e->b, bits, e->i32, "");
 }
 
-/* Code for each width: rows are multiples of it, and of nothing wider that is tried. */
+/* Emits code for each width. The branch of the widest width that rows are aligned to is taken. */
 static void copy_by_width(hd_emitter *e, const part *p, LLVMValueRef alignment, int64_t widest,
                           int64_t elem_bytes) {
   for (int64_t width = widest; width >= elem_bytes; width /= 2) {
