@@ -10,7 +10,7 @@
 
 static const double timeout_s = 300;
 
-/* ---- reading what it says ---- */
+/* ---- parsing the output of ptxas ---- */
 
 static hd_ptxas_entry *current(hd_ptxas_report *report) {
   return report->n_entries ? &report->entry[report->n_entries - 1] : NULL;
@@ -51,10 +51,10 @@ static void read_used(const char *line, hd_ptxas_report *report) {
   entry->shared_bytes = smem ? atoi(smem) : 0;
 }
 
-/* The gate: C75xx in parentheses, as ptxas prints its numbered remarks. */
+/* ptxas prints its numbered remarks in parentheses. The gate refuses all of (C75xx). */
 static bool is_serialised(const char *line) { return strstr(line, "(C75") != NULL; }
 
-/* The first refusal is the one that is told. */
+/* Marks the entry as refused. The report keeps only the first refusal. */
 static void refuse(hd_ptxas_report *report, hd_ptxas_entry *entry, const char *rule,
                    const char *before, const char *line) {
   if (entry)
@@ -66,7 +66,7 @@ static void refuse(hd_ptxas_report *report, hd_ptxas_entry *entry, const char *r
            before, line + strspn(line, " "));
 }
 
-/* Remarks name the function, wherever in the log they stand. */
+/* Finds the entry that a remark names, since remarks may appear anywhere in the log. */
 static hd_ptxas_entry *find_named(hd_ptxas_report *report, const char *line) {
   for (int32_t i = 0; i < report->n_entries; i++) {
     char quoted[260];
@@ -110,7 +110,7 @@ static void refuse_spills(hd_ptxas_report *report) {
   }
 }
 
-/* Remarks may stand before the line that names their entry. */
+/* Reads the log twice, since a remark may precede the line that introduces its entry. */
 static void read_log(const char *log, hd_ptxas_report *report) {
   for_lines(log, read_line, report);
   for_lines(log, read_remark, report);
@@ -125,7 +125,7 @@ heddle_status hd_ptxas_gate(heddle_context *ctx, const hd_ptxas_report *report) 
 
 /* ---- running it ---- */
 
-/* A program that says nothing of its own is not ptxas. */
+/* Reports a nonzero exit code. ptxas names itself in its messages; other programs do not. */
 static heddle_status refused(heddle_context *ctx, const char *log, int code) {
   if (!strstr(log, "ptxas"))
     return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "ptxas.run",
@@ -138,7 +138,7 @@ static heddle_status refused(heddle_context *ctx, const char *log, int code) {
                   code, (int)strcspn(at, "\n"), at);
 }
 
-/* It could not run (126, 127) or a signal ended it; 255 is its own verdict. */
+/* True if ptxas could not be run (126, 127) or was ended by a signal. ptxas itself returns 255. */
 static bool was_stopped(int code) { return code >= 126 && code < 128 + 65; }
 
 static heddle_status run(heddle_context *ctx, const char *const *argv, const hd_memory_file *files,

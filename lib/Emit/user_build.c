@@ -1,5 +1,5 @@
-/* The user's epilogue as an LLVM function of a module of its own, then of the kernels'. What is
- * built here was read by user_parse.c, so LLVM never sees the user's bytes. */
+/* Builds the user's epilogue as an LLVM function in a module of its own, then links it into the
+ * kernel's module. Its input was parsed by user_parse.c, so LLVM never sees the user's bytes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,10 +10,10 @@
 #include "Emit/user_words.h"
 #include "Support/memory.h"
 
-/* User functions are renamed, so that they meet no name of ours. */
+/* A prefix for user functions, which keeps their names apart from Heddle's. */
 #define USER_PREFIX "user."
 
-/* As LLVM's own light pipeline for what it inlines. */
+/* A light pipeline, like LLVM's own for functions that it is about to inline. */
 static const char simplify[] = "function(sroa,early-cse,instcombine,simplifycfg)";
 
 typedef struct building {
@@ -21,7 +21,7 @@ typedef struct building {
   const hd_user_function *f;
   LLVMModuleRef module;
   LLVMBuilderRef b;
-  LLVMValueRef *value; /* of arguments, then instructions */
+  LLVMValueRef *value; /* the arguments, then the results of instructions */
   LLVMBasicBlockRef *block;
   LLVMValueRef table[HD_USER_TABLES];
 } building;
@@ -150,7 +150,7 @@ static LLVMValueRef build_value(building *u, const hd_user_instruction *in) {
              : LLVMBuildBinOp(u->b, opcode, a, b, "");
 }
 
-/* The builder folds constants, and those have no flags. */
+/* The builder may fold an instruction to a constant, which has no flags. */
 static void set_flags(LLVMValueRef value, uint16_t flags) {
   if (!LLVMIsAInstruction(value) || LLVMIsAGetElementPtrInst(value))
     return;
@@ -219,7 +219,7 @@ static LLVMValueRef declare(building *u, const char *name) {
   return function;
 }
 
-/* What the text cannot say wrongly but in one thing: a value is used where it may not be known. */
+/* The parser excludes all errors but one: a use that its definition does not dominate. */
 static heddle_status verify(hd_emitter *e, LLVMModuleRef module) {
   char *message = NULL;
   heddle_status status = HEDDLE_OK;
@@ -232,7 +232,7 @@ static heddle_status verify(hd_emitter *e, LLVMModuleRef module) {
   return status;
 }
 
-/* Builds it into the module of the kernels. */
+/* Builds, verifies and simplifies the function, and links it into the kernel's module. */
 static heddle_status build(hd_emitter *e, const hd_user_function *f, const char *name) {
   building u = {.e = e, .f = f};
   size_t n_values = HD_USER_ARGUMENTS + HD_USER_INSTRUCTIONS;
@@ -259,7 +259,7 @@ static heddle_status build(hd_emitter *e, const hd_user_function *f, const char 
   return status;
 }
 
-/* Reads it where no other kernel has. */
+/* Reads the function, unless another kernel has already read it. */
 static heddle_status read_once(hd_emitter *e, const char *name, const hd_user_function **f) {
   hd_user_read_once *read = e->users->first;
   while (read && strcmp(read->name, name) != 0)

@@ -1,7 +1,7 @@
-/* Emit/user_ir.h: the user's epilogue function as this folder reads it: one function of scalars
- * without loops, stores or calls but of some intrinsics, in a bounded part of LLVM's text form
- * (docs/embedding.md). It is read here, not by LLVM, which ends the process on bad input. What else
- * LLVM can express becomes this text in a process of its own (user_worker.h). */
+/* Emit/user_ir.h: the user's epilogue function: one function of scalars without loops or stores,
+ * which calls only some intrinsics, in a bounded subset of LLVM's text form (docs/embedding.md).
+ * This folder parses it itself, because LLVM ends the process on bad input. All other LLVM IR is
+ * first converted to this subset in a separate process (user_worker.h). */
 #ifndef HD_USER_IR_H
 #define HD_USER_IR_H
 
@@ -13,14 +13,14 @@
 
 enum {
   HD_USER_TEXT_BYTES = 1 << 20,
-  HD_USER_INSTRUCTIONS = 256, /* each stands in the kernel some hundred times */
+  HD_USER_INSTRUCTIONS = 256, /* the kernel contains some hundred copies of each */
   HD_USER_BLOCKS = 128,
   HD_USER_EDGES = 1024, /* incoming values of phis, and cases of switches */
   HD_USER_TABLES = 16,
-  HD_USER_TABLE_BYTES = 64 * 1024 /* of all together */
+  HD_USER_TABLE_BYTES = 64 * 1024 /* of all tables together */
 };
 
-/* 1 to 64: an integer of that width. */
+/* Values 1 to 64: an integer of that width. */
 typedef uint8_t hd_user_type;
 enum {
   HD_USER_HALF = 65,
@@ -60,7 +60,8 @@ enum {
   HD_USER_NUSW = 0x4000
 };
 
-/* Where arguments stand before the values of instructions; only pairs have up. */
+/* Index of each argument among the values. The results of instructions follow the arguments.
+ * HD_USER_UP exists only for pairs. */
 typedef enum hd_user_argument {
   HD_USER_ACC, /* or gate */
   HD_USER_ROW,
@@ -71,9 +72,9 @@ typedef enum hd_user_argument {
 } hd_user_argument;
 
 typedef enum hd_user_kind {
-  HD_USER_VALUE, /* of argument (hd_user_argument) or, behind them, instruction `index` */
+  HD_USER_VALUE, /* `index`: an hd_user_argument, or HD_USER_ARGUMENTS + an instruction */
   HD_USER_INT,   /* i, sign-extended */
-  HD_USER_REAL,  /* f, exact in its type */
+  HD_USER_REAL,  /* f, exactly representable in its type */
   HD_USER_NULL,
   HD_USER_TABLE /* the address of table `index` */
 } hd_user_kind;
@@ -88,7 +89,7 @@ typedef struct hd_user_operand {
   };
 } hd_user_operand;
 
-/* phi: a value and the block that it comes from. switch: a constant and the block it leads to. */
+/* phi: an incoming value and its block. switch: a case's constant and its destination block. */
 typedef struct hd_user_edge {
   hd_user_operand value;
   int32_t block;
@@ -97,14 +98,14 @@ typedef struct hd_user_edge {
 typedef struct hd_user_instruction {
   hd_user_op op;
   hd_user_type type;    /* of the result */
-  hd_user_type element; /* getelementptr: what the index counts */
+  hd_user_type element; /* getelementptr: the source element type */
   uint16_t flags;
   uint8_t predicate; /* LLVMIntPredicate, LLVMRealPredicate */
   int8_t n_operands;
-  int32_t align; /* load: bytes; 0: the type's own */
+  int32_t align; /* load: in bytes; 0: the natural alignment of the type */
   int32_t call;  /* row of user_calls.def */
   hd_user_operand operand[3];
-  int32_t block[2];            /* br, switch: where to; -1: none */
+  int32_t block[2];            /* br: destinations; switch: the default; -1: none */
   int32_t first_edge, n_edges; /* phi, switch */
 } hd_user_instruction;
 
@@ -115,36 +116,37 @@ typedef struct hd_user_table {
   int32_t first_byte, n_bytes, align;
 } hd_user_table;
 
-/* Blocks in order, each of a range of instructions; branches lead forward only. */
+/* Blocks are in order. Each one is a range of instructions. Branches go forward only. */
 typedef struct hd_user_function {
-  bool integer; /* the first argument is i32; else float */
+  bool integer; /* true: the first argument is i32; false: float */
   bool pair;    /* (gate, up, row, col, user); else (acc, row, col, user) */
   int32_t n_instructions, n_blocks, n_edges, n_tables, n_table_bytes;
   hd_user_instruction instruction[HD_USER_INSTRUCTIONS];
-  int32_t block_end[HD_USER_BLOCKS]; /* first instruction behind a block */
+  int32_t block_end[HD_USER_BLOCKS]; /* index of the first instruction after the block */
   hd_user_edge edge[HD_USER_EDGES];
   hd_user_table table[HD_USER_TABLES];
   uint8_t table_bytes[HD_USER_TABLE_BYTES];
 } hd_user_function;
 
-/* Where user IR comes from: LLVM IR, text or bitcode. worker: path of heddle-epilogue, which brings
- * any of it into the text that is read here; NULL: only that text is taken. All borrowed. */
+/* The user's LLVM IR, text or bitcode. worker: the path of heddle-epilogue, which converts LLVM IR
+ * to the subset that is parsed here; NULL: only that subset is accepted. All borrowed. */
 typedef struct hd_user_source {
   const char *ir;
   size_t n_bytes;
   const char *worker;
 } hd_user_source;
 
-/* Finds and reads the function `name` (owned, hd_free). HEDDLE_INVALID, HEDDLE_UNSUPPORTED for what
- * is not allowed in an epilogue, by name; HEDDLE_ENVIRONMENT when the worker cannot be started. */
+/* Finds and reads the function `name` (owned, hd_free). HEDDLE_INVALID or HEDDLE_UNSUPPORTED, with
+ * the name of the construct, for what an epilogue may not contain; HEDDLE_ENVIRONMENT if the worker
+ * cannot be started. */
 heddle_status hd_user_read(heddle_context *ctx, const hd_user_source *source, const char *name,
                            hd_user_function **function);
-/* The same of the text that needs no worker; *function is the caller's memory. */
+/* Parses the subset, without a worker. *function is the caller's memory. */
 heddle_status hd_user_parse(heddle_context *ctx, const char *text, size_t n_bytes, const char *name,
                             hd_user_function *function);
 
-/* What `user` points to on the host, and the first load that went outside of it (or of a table),
- * bytes from its begin, once is_outside. */
+/* The host memory that `user` points to. After a load outside of it or of a table, is_outside is
+ * true and `outside` is the offset of the first such load, in bytes from the start. */
 typedef struct hd_user_memory {
   const uint8_t *data;
   size_t n_bytes;
@@ -152,12 +154,12 @@ typedef struct hd_user_memory {
   int64_t outside;
 } hd_user_memory;
 
-/* Its value on the host, every operation in double precision. memory: NULL: empty. NaN after a load
- * outside, and for what is not evaluated. */
+/* Evaluates the function on the host, with every operation in double precision. memory may be
+ * NULL: empty. A floating-point load outside yields NaN, as does what cannot be evaluated. */
 double hd_user_call(const hd_user_function *function, hd_user_memory *memory, double acc, double up,
                     int32_t row, int32_t col);
-/* HEDDLE_UNSUPPORTED for what hd_user_call does not evaluate: pointers out of memory, comparisons
- * of pointers. */
+/* HEDDLE_UNSUPPORTED for what hd_user_call does not evaluate: pointers loaded from memory,
+ * comparisons of pointers, bitcasts from and to i16. */
 heddle_status hd_user_check_evaluated(heddle_context *ctx, const hd_user_function *function);
 
 #endif

@@ -166,7 +166,7 @@ static hd_user_name *find_name(hd_user_reader *r, hd_user_word word, bool is_blo
   return found;
 }
 
-/* A value; LLVM's own number of one without a name counts on. */
+/* Adds a value. Each name may be defined only once. */
 heddle_status hd_user_define_value(hd_user_reader *r, hd_user_word word, hd_user_type type,
                                    int32_t index) {
   hd_user_name *found = find_name(r, word, false);
@@ -176,7 +176,7 @@ heddle_status hd_user_define_value(hd_user_reader *r, hd_user_word word, hd_user
   return HEDDLE_OK;
 }
 
-/* The label's number, in the order in which they are met. */
+/* Finds the number of a label. Labels are numbered in the order of their first use. */
 heddle_status hd_user_find_label(hd_user_reader *r, hd_user_word word, int32_t *label) {
   hd_user_name *found = find_name(r, word, true);
   if (!found->word.at) {
@@ -189,7 +189,7 @@ heddle_status hd_user_find_label(hd_user_reader *r, hd_user_word word, int32_t *
   return HEDDLE_OK;
 }
 
-/* Where a branch leads: to a block that is still to come. */
+/* Reads the target of a branch, which must be a block that has not begun yet. */
 heddle_status hd_user_read_target(hd_user_reader *r, int32_t *label) {
   hd_user_word word;
   HD_TRY(hd_user_expect_word(r, "label"));
@@ -226,7 +226,7 @@ static double double_of(uint64_t bits) {
   return value;
 }
 
-/* LLVM's 0xH (half), 0xR (bfloat), 0x (a double's bits, of float too). */
+/* LLVM's hexadecimal forms: 0xH (half), 0xR (bfloat), 0x (the bits of a double, also for float). */
 static bool read_hex(hd_user_word word, hd_user_type type, double *value) {
   if (word.n < 3 || memcmp(word.at, "0x", 2) != 0)
     return false;
@@ -242,7 +242,7 @@ static bool read_hex(hd_user_word word, hd_user_type type, double *value) {
 }
 
 static bool read_decimal(hd_user_word word, double *value) {
-  char digits[64]; /* what is read may end with the word, without a NUL */
+  char digits[64]; /* a copy, since the text may end with the word and without a NUL */
   if (word.n >= sizeof digits || !memchr(word.at, '.', word.n))
     return false;
   memcpy(digits, word.at, word.n);
@@ -288,7 +288,7 @@ static heddle_status find_table(hd_user_reader *r, hd_user_word word, int32_t *i
   return hd_user_refuse_here(r, "a constant that is defined above");
 }
 
-/* A value of that type. */
+/* Reads an operand of a given type: a local value, the address of a table, or a number. */
 heddle_status hd_user_read_operand(hd_user_reader *r, hd_user_type type, hd_user_operand *operand) {
   hd_user_word word;
   *operand = (hd_user_operand){.type = type};
@@ -322,7 +322,7 @@ heddle_status hd_user_read_typed(hd_user_reader *r, hd_user_operand *operand) {
   return hd_user_read_operand(r, type, operand);
 }
 
-/* Both of a pair, with one type before them. */
+/* Reads two operands of the type that precedes them. */
 heddle_status hd_user_read_pair(hd_user_reader *r, hd_user_type type, hd_user_instruction *in) {
   in->n_operands = 2;
   HD_TRY(hd_user_read_operand(r, type, &in->operand[0]));

@@ -12,11 +12,11 @@
 #include "Support/arena.h"
 #include "Support/diag.h"
 
-/* NVPTX's, LLVM 22. */
+/* The data layout of NVPTX in LLVM 22. */
 static const char layout[] = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64";
 
-/* Full unrolling only: the iterations must be constant and few (LLVM's own thresholds). Then what
- * is left of vectors and aggregates is taken apart. */
+/* Only full unrolling: the trip count must be a small constant (LLVM's own thresholds). The
+ * remaining vectors and aggregates are then split into scalars. */
 static const char simplify[] =
     "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,"
     "loop-simplify,lcssa,loop(loop-rotate,indvars,loop-unroll-full),early-cse,simplifycfg,"
@@ -26,7 +26,7 @@ static const char simplify[] =
 
 typedef struct node {
   LLVMBasicBlockRef block;
-  size_t n_before; /* edges from blocks that are not done */
+  size_t n_before; /* edges from blocks that are not yet done */
 } node;
 
 static int by_address(const void *x, const void *y) {
@@ -38,7 +38,7 @@ static node *find(node *nodes, size_t n, LLVMBasicBlockRef block) {
   return bsearch(&(node){.block = block}, nodes, n, sizeof *nodes, by_address);
 }
 
-/* Blocks whose predecessors are all done, until none is left; how many. Fewer than all: a loop. */
+/* Sorts the blocks topologically. Returns how many were sorted: fewer than n if there is a loop. */
 static size_t put_in_order(LLVMValueRef function, node *nodes, size_t n, LLVMBasicBlockRef *order) {
   LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function);
   size_t n_ready = 1;
@@ -86,7 +86,7 @@ static void drop_attribute(LLVMValueRef function, const char *name) {
   LLVMRemoveEnumAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind);
 }
 
-/* Whatever it was compiled for, it is inlined here; the one that is asked for stays. */
+/* Makes a function inlinable, whatever target it was compiled for. */
 static void make_inline(LLVMContextRef llvm, LLVMValueRef function) {
   static const char *const words[] = {"target-cpu", "target-features", "tune-cpu"};
   LLVMAttributeIndex whole = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
@@ -167,7 +167,7 @@ static heddle_status screen(heddle_context *ctx, LLVMModuleRef module, const cha
 }
 
 static void ignore_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
-  (void)info, (void)user; /* the parser's message says it; without a handler LLVM would exit */
+  (void)info, (void)user; /* The parser returns the message. Without a handler LLVM would exit. */
 }
 
 heddle_status hd_user_screen(heddle_context *ctx, const char *ir, size_t n_bytes, const char *name,

@@ -13,7 +13,7 @@ const hd_user_op_info hd_user_ops[HD_N_USER_OPS] = {
 };
 
 const hd_user_flag hd_user_flags[] = {
-    {"fast", HD_USER_FAST}, /* the others of its bits behind it */
+    {"fast", HD_USER_FAST}, /* before the flags that it includes */
     {"reassoc", LLVMFastMathAllowReassoc},
     {"nnan", LLVMFastMathNoNaNs},
     {"ninf", LLVMFastMathNoInfs},

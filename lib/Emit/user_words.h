@@ -1,5 +1,5 @@
-/* Emit/user_words.h: the words of the user's epilogue, shared by who reads the text (user_parse.c),
- * who writes it (user_print.c) and who builds LLVM's form of it (user_build.c). */
+/* Emit/user_words.h: the keywords of the user's epilogue, shared by the parser (user_parse.c), the
+ * printer (user_print.c) and the builder of LLVM IR (user_build.c). */
 #ifndef HD_USER_WORDS_H
 #define HD_USER_WORDS_H
 
@@ -11,14 +11,14 @@ typedef enum hd_user_class {
   HD_USER_ONE_FLOAT, /* OP FLAGS TYPE a */
   HD_USER_SAME,      /* OP TYPE a */
   HD_USER_CAST,      /* OP FLAGS TYPE a to TYPE */
-  HD_USER_OTHER      /* a way of its own */
+  HD_USER_OTHER      /* a syntax of its own */
 } hd_user_class;
 
 typedef struct hd_user_op_info {
   const char *name;
   int opcode; /* LLVMOpcode */
   hd_user_class class;
-  uint16_t flags; /* that it may carry */
+  uint16_t flags; /* the flags that it may carry */
 } hd_user_op_info;
 extern const hd_user_op_info hd_user_ops[HD_N_USER_OPS];
 
@@ -29,7 +29,7 @@ typedef struct hd_user_flag {
 extern const hd_user_flag hd_user_flags[];
 extern const int hd_n_user_flags;
 
-/* Of icmp (from "eq" on) and fcmp (from "oeq" on), in the order of LLVM's enumerators. */
+/* Predicates of icmp (from "eq" on) and fcmp (from "oeq" on), in the order of LLVM's enums. */
 enum { HD_USER_FIRST_ICMP = 32, HD_N_USER_ICMP = 10, HD_USER_FIRST_FCMP = 1, HD_N_USER_FCMP = 14 };
 extern const char *const hd_user_icmp[HD_N_USER_ICMP], *const hd_user_fcmp[HD_N_USER_FCMP];
 
@@ -61,19 +61,19 @@ typedef enum hd_user_math {
 } hd_user_math;
 
 typedef struct hd_user_call_info {
-  const char *name, *known; /* the second is LLVM's */
+  const char *name, *known; /* name in the text; name that LLVM uses */
   hd_user_type type;
   int8_t n_operands;
-  bool has_flag; /* an i1 follows */
+  bool has_flag; /* an i1 follows the operands */
   hd_user_math math;
 } hd_user_call_info;
 extern const hd_user_call_info hd_user_calls[];
-/* Its row, or -1. */
+/* The index of the intrinsic in hd_user_calls, or -1. */
 int32_t hd_user_find_call(const char *name, size_t n_bytes);
 
-/* Bits of a type in memory and of a load; 0: it is not loaded. */
+/* Bits of a type in memory; 0: the type cannot be loaded. */
 int hd_user_memory_bits(hd_user_type type);
-/* True when LLVM's cast goes from that type to this one. */
+/* True if LLVM's cast `op` accepts these types. */
 bool hd_user_can_cast(hd_user_op op, hd_user_type from, hd_user_type to);
 
 #endif

@@ -1,5 +1,5 @@
-/* The worker's answer: lines of LLVM's own, if any, then a line with ANSWER, the status's number
- * and the rule, then the text or the sentence. */
+/* Format of the worker's answer: lines that LLVM printed, if any; a line with ANSWER, the number of
+ * the status and the rule; the text of the function, or of the diagnostic. */
 #include "Emit/user_worker.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define CPU_SECONDS 0.8
 
 enum {
-  WAIT_SECONDS = 30, /* of a busy machine; the worker's own limit is of processor time */
+  WAIT_SECONDS = 30, /* elapsed time, for busy machines; the worker limits its own CPU time */
   MEMORY_BYTES = 1 << 30,
   KILLED = 128 + 9,
   OUT_OF_TIME = 128 + 27 /* SIGPROF */,
@@ -43,7 +43,7 @@ int hd_user_answer(const char *path, const char *name, hd_strbuf *answer) {
   return heddle_status_exit_code(status);
 }
 
-/* Only of these a refusal may be; from a worker gone wrong, nothing is taken at its word. */
+/* The status of a refusal. The worker may have been corrupted, so no other status is accepted. */
 static heddle_status status_of(int number) {
   return number == HEDDLE_INVALID || number == HEDDLE_NO_MEMORY ? (heddle_status)number
                                                                 : HEDDLE_UNSUPPORTED;
@@ -67,8 +67,8 @@ static heddle_status take_answer(heddle_context *ctx, const char *said, int code
   return HEDDLE_OK;
 }
 
-/* Starts the worker, which brings the function `name` of the source into the text of user_ir.h.
- * HEDDLE_INVALID, HEDDLE_UNSUPPORTED: it said so, or did not end as it should. */
+/* Starts the worker, which converts the function `name` of the source to the text of user_ir.h.
+ * HEDDLE_INVALID, HEDDLE_UNSUPPORTED: the worker refused the function, or failed. */
 static heddle_status ask_worker(heddle_context *ctx, const hd_user_source *source,
                                  const char *name, hd_strbuf *text) {
   hd_memory_file file = {.fd = -1};
@@ -107,7 +107,7 @@ heddle_status hd_user_read(heddle_context *ctx, const hd_user_source *source, co
   hd_user_function *f = hd_try_zalloc(ctx, sizeof *f, "the user's function");
   if (!f)
     return HEDDLE_NO_MEMORY;
-  heddle_context *said = source->worker ? NULL : ctx; /* what it says where there is no other way */
+  heddle_context *said = source->worker ? NULL : ctx; /* with a worker, a refusal is not final */
   heddle_status status = HEDDLE_UNSUPPORTED;
   if (!is_bitcode(source))
     status = hd_user_parse(said, source->ir, source->n_bytes, name, f);
