@@ -76,7 +76,7 @@ void hd_expr_print(const hd_expr *x, hd_strbuf *out) {
     hd_strbuf_printf(out, "/%lld", (long long)x->div);
 }
 
-/* Moves past a sign and digits; false when there is no digit, or more than fit. */
+/* Reads an optional sign and digits. False if there are no digits, or more than 15. */
 static bool read_number(const char **at, int64_t *value) {
   size_t sign = **at == '-', n = strspn(*at + sign, "0123456789");
   *value = n > 0 && n <= 15 ? strtoll(*at, NULL, 10) : 0;

@@ -1,5 +1,5 @@
-/* Kernel/args.h: the arguments that a kernel may take (args.def, the one list of them), and numbers
- * made of them. Uses Support only. */
+/* Kernel/args.h: the arguments that a kernel may take (listed in args.def), and integer expressions
+ * of them. Uses Support only. */
 #ifndef HD_ARGS_H
 #define HD_ARGS_H
 
@@ -20,37 +20,37 @@ typedef enum hd_arg_kind {
   HD_N_ARG_KINDS
 } hd_arg_kind;
 
-/* "a", "ldb", …; the class of a kind. */
+/* The name ("a", "ldb", …) and the class of a kind. */
 const char *hd_arg_name(hd_arg_kind kind);
 heddle_arg_class hd_arg_class_of(hd_arg_kind kind);
-/* One argument's value as hd_values holds it. */
+/* An argument's value in the representation of hd_values. */
 uint64_t hd_arg_bits(heddle_arg_class class, heddle_arg arg);
-/* What weights_ready promises: A, and its block scales. */
+/* The arguments that weights_ready covers: A and its block scales. */
 static inline bool hd_arg_is_weights(hd_arg_kind kind) {
   return kind == HD_ARG_A || kind == HD_ARG_BLOCK_SCALE_A;
 }
-/* What a launch writes whatever was there; and what else it may write. */
+/* is_result: a launch overwrites the argument. is_written: the results and the workspace. */
 static inline bool hd_arg_is_result(hd_arg_kind kind) {
   return kind == HD_ARG_D || kind == HD_ARG_SCALE_D;
 }
 static inline bool hd_arg_is_written(hd_arg_kind kind) {
   return hd_arg_is_result(kind) || kind == HD_ARG_WORKSPACE;
 }
-/* A size, pitch or stride: what a launch may be asked to have. */
+/* True for a size, pitch or stride. */
 static inline bool hd_arg_is_size(hd_arg_kind kind) {
   heddle_arg_class of = hd_arg_class_of(kind);
   return of == HEDDLE_CLASS_I32 || of == HEDDLE_CLASS_I64;
 }
-/* How far apart the matrices of an operand of a batch are; 0: there is one. */
+/* True for the distance between an operand's matrices in a batch. The value 0: one matrix. */
 static inline bool hd_arg_is_batch_stride(hd_arg_kind kind) {
   return kind >= HD_ARG_STRIDE_A && kind <= HD_ARG_STRIDE_SCALE_B;
 }
-/* Its type as a parameter of a C function, ready for the name: "const void *", "int32_t ". */
+/* The C parameter type; the name can follow directly: "const void *", "int32_t ". */
 const char *hd_arg_c_type(hd_arg_kind kind);
-/* The kind of that name ("none" included). HEDDLE_NOT_FOUND when there is none. */
+/* Finds a kind by name, "none" included. HEDDLE_NOT_FOUND for an unknown name. */
 heddle_status hd_arg_parse(const char *name, hd_arg_kind *kind);
 
-/* ceil((arg * mul + add) / div); arg NONE stands for 1. div 0: there is none. */
+/* ceil((arg * mul + add) / div). arg NONE has the value 1. div 0: no expression. */
 typedef struct hd_expr {
   hd_arg_kind arg;
   int64_t mul, add, div;
@@ -59,10 +59,10 @@ typedef struct hd_expr {
 static inline bool hd_expr_is(const hd_expr *x, hd_arg_kind arg, int64_t mul, int64_t div) {
   return x->arg == arg && x->mul == mul && x->add == 0 && x->div == div;
 }
-/* "ldb*2", "n/2", "64": ARG*MUL+ADD/DIV without what changes nothing; "": there is none. */
+/* Prints ARG*MUL+ADD/DIV without the neutral parts: "ldb*2", "n/2", "64"; "" if div is 0. */
 void hd_expr_print(const hd_expr *x, hd_strbuf *out);
-/* Reads that back. HEDDLE_INVALID (*x untouched): another text, or a number of more than 15
- * digits. */
+/* Parses the output of hd_expr_print. HEDDLE_INVALID (*x untouched) for any other text, and for a
+ * number of more than 15 digits. */
 heddle_status hd_expr_parse(const char *text, hd_expr *x);
 
 #endif

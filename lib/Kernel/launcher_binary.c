@@ -1,4 +1,4 @@
-/* NAME.c.bin: the code of all targets, behind the hash by which NAME.c knows it. */
+/* NAME.c.bin: a header with the hash that NAME.c checks, then the code of all targets. */
 #include <string.h>
 
 #include "Kernel/launcher_c.h"
@@ -8,7 +8,7 @@ static void add_image(hd_strbuf *out, const void *data, size_t n_bytes, hd_binar
   static const char zeros[HD_BINARY_HEAD];
   *image = (hd_binary_image){.offset = out->len, .n_bytes = n_bytes};
   hd_strbuf_addn(out, data, n_bytes);
-  hd_strbuf_addn(out, zeros, HD_BINARY_HEAD - out->len % HD_BINARY_HEAD); /* and a NUL */
+  hd_strbuf_addn(out, zeros, HD_BINARY_HEAD - out->len % HD_BINARY_HEAD); /* includes a NUL */
 }
 
 void hd_binary_make(const hd_launcher_part *parts, int32_t n, hd_strbuf *out, char hash[33],
@@ -24,7 +24,7 @@ void hd_binary_make(const hd_launcher_part *parts, int32_t n, hd_strbuf *out, ch
     }
     if (code->ptx_bytes) {
       add_image(out, code->ptx, code->ptx_bytes, &image[at]);
-      image[at].n_bytes++; /* its NUL */
+      image[at].n_bytes++; /* the NUL */
       image[at].is_ptx = true;
       image[at++].part = i;
     }

@@ -1,5 +1,5 @@
-/* What a generated launcher checks and passes on: one line of C for each rule of the manifest, in
- * the order of hd_manifest_plan. ORDER launch checks: manifest_plan.c. */
+/* Generates the checks and the launch code of a launcher: one line of C for each rule of the
+ * manifest, in the order of hd_manifest_plan. ORDER launch checks: manifest_plan.c. */
 #include <inttypes.h>
 
 #include "Kernel/launcher_c.h"
@@ -45,7 +45,7 @@ void hd_launcher_values(hd_strbuf *out, const hd_manifest *manifest) {
   hd_strbuf_add(out, "} hd_values;\n\n");
 }
 
-/* arg * mul + add, without the parts that do nothing. */
+/* arg * mul + add, without the neutral parts. */
 static void add_linear(hd_strbuf *out, const hd_expr *expr) {
   bool is_pointer = hd_arg_class_of(expr->arg) == HEDDLE_CLASS_PTR;
   if (expr->arg == HD_ARG_NONE) {
@@ -59,7 +59,7 @@ static void add_linear(hd_strbuf *out, const hd_expr *expr) {
     hd_strbuf_printf(out, " + INT64_C(%" PRId64 ")", expr->add);
 }
 
-/* An expression as C, over `v`; one operand of whatever stands around it. */
+/* An expression as C, over `v`, parenthesized so that it can be an operand. */
 static void add_expr(hd_strbuf *out, const hd_expr *expr) {
   hd_strbuf_add(out, expr->div > 1 ? "hd_ceil_div(" : "(");
   add_linear(out, expr);
@@ -95,7 +95,7 @@ static void add_stride_checks(hd_strbuf *out, const hd_arg *arg) {
   add_divisible(out, arg);
 }
 
-/* hd_batch_overlaps of D: pitch and stride are no less than a row already. */
+/* hd_batch_overlaps for D. Earlier checks ensure that pitch and stride are at least a row. */
 static void add_batch_check(hd_strbuf *out, const hd_manifest *manifest) {
   const char *m = hd_act_is_pair(manifest->act) ? "m / 2" : "m";
   const char *rows = manifest->d_col_major ? "n" : m, *row = manifest->d_col_major ? m : "n";
@@ -119,7 +119,7 @@ static void add_pointer_checks(hd_strbuf *out, const hd_arg *arg) {
                      arg->align);
 }
 
-/* Of what runs behind: all that a launch without a product asks for. */
+/* The pointer checks of the combine kernel, which runs alone if there are no products. */
 static void add_combined_checks(hd_strbuf *out, const hd_manifest *manifest) {
   const hd_variant *combiner = hd_manifest_combiner(manifest);
   if (!combiner)
@@ -195,11 +195,11 @@ static void add_workspace(hd_strbuf *out, const hd_variant *variant, int index) 
   hd_strbuf_add(out, ";\n}\n\n");
 }
 
-/* 0 stands for a dimension that is not there; its C would be an expression of no argument. */
+/* The dimensions or strides of a tensor map. A map of rank 1 has no strides and gets a single 0. */
 static void add_exprs(hd_strbuf *out, const char *name, const hd_expr *exprs, int from, int rank) {
   hd_strbuf_printf(out, "    const int64_t %s[5] = {", name);
   for (int i = from; i < rank; i++) {
-    if (from > 0 && hd_arg_is_batch_stride(exprs[i].arg)) /* 0: one matrix, of any stride */
+    if (from > 0 && hd_arg_is_batch_stride(exprs[i].arg)) /* 0: all use one matrix */
       hd_strbuf_printf(out, "v->%s == 0 ? 16 : ", hd_arg_name(exprs[i].arg));
     add_expr(out, &exprs[i]);
     hd_strbuf_add(out, i + 1 < rank ? ", " : "");

@@ -1,4 +1,4 @@
-/* heddle/launcher.h over launcher_c.h and bundle.h. */
+/* Implements heddle/launcher.h on top of launcher_c.h and bundle.h. */
 #include "heddle/launcher.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 _Static_assert((int)HEDDLE_MAX_LAUNCHER_PARTS == (int)HD_MAX_PARTS, "ORDER LAUNCHER PARTS");
 
 struct heddle_launcher {
-  hd_arena arena; /* of the manifests */
+  hd_arena arena; /* owns the manifests */
   const char *name;
   hd_launcher_files files;
   char *json; /* owned */

@@ -46,7 +46,7 @@ void hd_manifest_copy(hd_arena *arena, const hd_manifest *from, hd_manifest *to)
   }
 }
 
-/* The bound of a bucket; NULL: the variant takes any size. */
+/* The upper bound of the variant's size bucket; NULL: the variant takes any size. */
 static const hd_requirement *bound_of(const hd_variant *variant) {
   for (int i = 0; i < variant->n_requirements; i++)
     if (variant->requirement[i].at_most > 0)
@@ -54,7 +54,7 @@ static const hd_requirement *bound_of(const hd_variant *variant) {
   return NULL;
 }
 
-/* Whether a bucket may end there: at a size, which has 31 bits. */
+/* True if the bound is a plain size, which has 31 bits, and so can be a border between buckets. */
 static bool is_border(const hd_requirement *bound) {
   const hd_expr *e = &bound->value;
   return e->arg != HD_ARG_NONE && hd_arg_class_of(e->arg) == HEDDLE_CLASS_I32 && e->mul == 1 &&

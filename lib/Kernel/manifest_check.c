@@ -1,5 +1,5 @@
-/* Is a manifest whole? Ranges of single fields stand in manifest_fields.c; here is what relates
- * them, and what the generated C launcher relies on (identifiers, references in range). */
+/* Validates a manifest. manifest_fields.c has the ranges of single fields. This file checks the
+ * relations between fields, and what the generated C launcher relies on (names, references). */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static heddle_status check_number(heddle_context *ctx, const hd_field *field, co
                 field->key, value, field->least, field->most);
 }
 
-/* Words that generated files quote in comments. */
+/* Checks a word that generated files quote in comments. */
 static heddle_status check_word(heddle_context *ctx, const char *key, const char *text) {
   static const char all[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.+-";
   if (text[0] && text[strspn(text, all)] == '\0' && strlen(text) <= MAX_NAME)
@@ -53,7 +53,7 @@ static heddle_status check_word(heddle_context *ctx, const char *key, const char
                 text);
 }
 
-/* The ranges of manifest_fields, for a manifest that was built rather than read. */
+/* Checks the ranges of manifest_fields, for a manifest that was built in memory and not read. */
 static heddle_status check_ranges(heddle_context *ctx, const hd_field *fields, const char *base) {
   for (const hd_field *field = fields; field->key; field++) {
     const char *at = base + field->offset;
@@ -77,7 +77,7 @@ static heddle_status check_ranges(heddle_context *ctx, const hd_field *fields, c
   return HEDDLE_OK;
 }
 
-/* Expressions speak of arguments that exist; pointers only where addresses count. */
+/* An expression may only use existing arguments, and pointers only if `pointers` is set. */
 static heddle_status check_expr(heddle_context *ctx, const hd_manifest *manifest,
                                 const char *where, const hd_expr *expr, bool pointers) {
   if (expr->div == 0 || expr->arg == HD_ARG_NONE)
@@ -115,7 +115,7 @@ static heddle_status check_arg(heddle_context *ctx, const hd_manifest *manifest,
   return check_expr(ctx, manifest, "at_least", &arg->at_least, false);
 }
 
-/* All that belongs to block scales, or nothing of it; tiles have no pitch. */
+/* The arguments of block scales must be all present or all absent. Tiled scales have no pitch. */
 static heddle_status check_scales(heddle_context *ctx, const hd_manifest *manifest) {
   static const hd_arg_kind kinds[] = {HD_ARG_BLOCK_SCALE_A, HD_ARG_BLOCK_SCALE_B, HD_ARG_LDSA,
                                       HD_ARG_LDSB};
@@ -135,7 +135,7 @@ static heddle_status check_scales(heddle_context *ctx, const hd_manifest *manife
   return HEDDLE_OK;
 }
 
-/* Of 128 rows of D, of one product or of groups. */
+/* The arguments scale_d and ldsd exist exactly if there is a statistic. */
 static heddle_status check_statistic(heddle_context *ctx, const hd_manifest *manifest) {
   static const hd_arg_kind kinds[] = {HD_ARG_SCALE_D, HD_ARG_LDSD};
   static const char *const words[] = {"absmax", "sumsq", "scale"};
@@ -153,7 +153,7 @@ static heddle_status check_statistic(heddle_context *ctx, const hd_manifest *man
   return HEDDLE_OK;
 }
 
-/* Its columns are added up behind each launch. */
+/* With combine_d, every variant must have a combine kernel that runs after it. */
 static heddle_status check_combine(heddle_context *ctx, const hd_manifest *manifest) {
   bool combines = hd_manifest_arg(manifest, HD_ARG_COMBINE_D) != NULL, all = true;
   for (int i = 0; i < manifest->n_variants; i++)
@@ -204,8 +204,8 @@ static heddle_status check_groups(heddle_context *ctx, const hd_manifest *manife
   return HEDDLE_OK;
 }
 
-/* Strides belong to a batch, whose D has one, but of groups: they are columns of one D, and of one
- * each of all that has columns. */
+/* Strides require a batch, and a batch requires stride_d. Groups have no strides of B, C, D and
+ * scale_b, because the groups are columns of one matrix each. */
 static heddle_status check_batch(heddle_context *ctx, const hd_manifest *manifest) {
   bool is_batch = hd_manifest_arg(manifest, HD_ARG_G) != NULL;
   if (hd_manifest_is_grouped(manifest))
@@ -228,7 +228,7 @@ static heddle_status check_batch(heddle_context *ctx, const hd_manifest *manifes
 
 static heddle_status check_args(heddle_context *ctx, const hd_manifest *manifest) {
   static const hd_arg_kind needed[] = {HD_ARG_B, HD_ARG_D, HD_ARG_M, HD_ARG_K, HD_ARG_A, HD_ARG_N};
-  enum { OF_PACK = 4 }; /* the first so many: without A it has no n either */
+  enum { OF_PACK = 4 }; /* a pack kernel has neither A nor n and needs only the first four */
   bool is_pack = hd_manifest_is_pack(manifest) && !hd_manifest_arg(manifest, HD_ARG_N);
   for (int i = 0; i < manifest->n_args; i++)
     HD_TRY(check_arg(ctx, manifest, i));
@@ -270,7 +270,7 @@ static heddle_status check_params(heddle_context *ctx, const hd_manifest *manife
   return HEDDLE_OK;
 }
 
-/* Clusters that share nothing may have CTAs without a tile: only a loop over tiles knows those. */
+/* A cluster of independent CTAs may have CTAs without a tile, which only a tile loop handles. */
 static heddle_status check_cluster(heddle_context *ctx, const hd_variant *v) {
   bool whole = v->tile_cluster == v->cluster;
   if (whole || (v->tile_cluster == 1 && v->persistent && !v->stream_granule))
@@ -282,8 +282,8 @@ static heddle_status check_cluster(heddle_context *ctx, const hd_variant *v) {
                 v->cluster);
 }
 
-/* One is launched before another or after it, never a chain; it takes no tensor maps, and shares no
- * tile. */
+/* A variant that runs before or after another one must not have such variants itself, takes no
+ * tensor maps, and shares no tiles. */
 static heddle_status check_served(heddle_context *ctx, const hd_manifest *manifest,
                                   const hd_variant *v) {
   int32_t n = manifest->n_variants;

@@ -1,5 +1,5 @@
-/* A manifest tells how its code is launched; with another kernel's code it would do so silently
- * wrong. So it holds the code's hash. */
+/* A manifest describes how its code is launched. With another kernel's code, a launch would be
+ * silently wrong, so the manifest contains the hash of its code. */
 #include <string.h>
 
 #include "Kernel/manifest.h"

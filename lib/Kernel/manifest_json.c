@@ -1,4 +1,4 @@
-/* Manifest <-> JSON, both driven by manifest_fields. Paths in messages read
+/* Manifest <-> JSON, both directions driven by manifest_fields. Paths in messages look like
  * variant[0].tmap[1].box. */
 #include <inttypes.h>
 #include <jansson.h>
@@ -10,11 +10,11 @@
 #include "Support/memory.h"
 #include "Support/strbuf.h"
 
-/* First and second key of the file. */
+/* The first key of the file. */
 #define VERSION_KEY "heddle_manifest"
 
-/* Writing. Every json_… call below returns NULL only when memory is short; jansson then passes the
- * NULL on, and the dump fails once, at the end. */
+/* Writing. The json_… calls below return NULL only if memory is exhausted. jansson propagates the
+ * NULL, and the error is reported once, at the end. */
 
 static json_t *write_record(const hd_field *fields, const void *base);
 static json_t *write_field(const hd_field *field, const void *base);
@@ -79,7 +79,7 @@ static json_t *write_record(const hd_field *fields, const void *base) {
   return object;
 }
 
-/* The version stands first, then the fields. */
+/* Puts the version before the fields. */
 static json_t *with_version(json_t *fields) {
   json_t *root = json_object();
   if (!fields || json_object_set_new(root, VERSION_KEY, json_integer(HD_MANIFEST_VERSION)) != 0 ||
@@ -113,7 +113,7 @@ typedef struct reader {
   hd_arena *arena;
 } reader;
 
-/* Where we are, for messages: a chain on the stack. */
+/* The current position, for messages: a linked list on the stack. */
 typedef struct place {
   const struct place *parent;
   const char *key;
@@ -332,7 +332,7 @@ heddle_status hd_manifest_read(heddle_context *ctx, const char *json, size_t n_b
   hd_memory_count_json();
   json_t *root = json_loadb(json, n_bytes, JSON_REJECT_DUPLICATES, &error);
   heddle_status status = hd_memory_status(ctx, before, HEDDLE_OK);
-  if (status != HEDDLE_OK) { /* whatever jansson made of it */
+  if (status != HEDDLE_OK) { /* out of memory: jansson's result is not reliable */
     json_decref(root);
     return status;
   }

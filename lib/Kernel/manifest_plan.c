@@ -1,11 +1,11 @@
-/* The launch path's arithmetic: checks, variant, grid, tensor maps. Allocates nothing. */
+/* The arithmetic of a launch: checks, variant, grid, tensor maps. Allocates nothing. */
 #include <inttypes.h>
 
 #include "Kernel/manifest.h"
 #include "Support/batch.h"
 #include "Support/diag.h"
 
-/* Bounds that keep every expression of a checked manifest inside 64 bits (hd_manifest_check limits
+/* These bounds keep every expression of a checked manifest within 64 bits (hd_manifest_check limits
  * factors to 2^20). */
 #define MAX_TMAP_DIM (UINT64_C(1) << 32)
 #define MAX_TMAP_STRIDE ((uint64_t)HD_MAX_STRIDE)
@@ -18,7 +18,7 @@ static heddle_status refuse(heddle_context *ctx, const hd_arg *arg, const char *
                   what, legal);
 }
 
-/* What is no batch has one product; what has no n, which packs, has tiles along k. */
+/* Without an argument g there is one product. A pack kernel has no n and tiles k instead. */
 static void fill_fixed(const hd_manifest *manifest, hd_values *values) {
   bool is_batch = false, has_n = false;
   for (int i = 0; i < manifest->n_args; i++) {
@@ -43,7 +43,7 @@ static heddle_status check_size(heddle_context *ctx, const hd_arg *arg, int64_t 
   return HEDDLE_OK;
 }
 
-/* The rows are longer than a pitch that is no argument: there are too many of them. */
+/* The pitch is fixed and rows are longer than it, so the error names the size that is too large. */
 static heddle_status refuse_rows(heddle_context *ctx, const hd_arg *pitch,
                                  const hd_values *values) {
   hd_arg_kind rows = pitch->at_least.arg;
@@ -87,7 +87,7 @@ heddle_status hd_manifest_check_number(heddle_context *ctx, const hd_arg *arg,
   return check_divisible(ctx, arg, value);
 }
 
-/* Products of a batch write elements of their own. ORDER launch checks. */
+/* The products of a batch must not write the same elements of D. ORDER launch checks. */
 static heddle_status check_batch(heddle_context *ctx, const hd_manifest *manifest,
                                  const hd_values *values) {
   const uint64_t *v = values->v;
@@ -102,7 +102,7 @@ static heddle_status check_batch(heddle_context *ctx, const hd_manifest *manifes
                   (int64_t)v[HD_ARG_STRIDE_D], rows, pitch, rows * pitch);
 }
 
-/* Sizes first: the least strides are expressions of them. */
+/* Checks sizes first, because the minimum strides are expressions of sizes. */
 static heddle_status check_numbers(heddle_context *ctx, const hd_manifest *manifest,
                                    const hd_values *values) {
   for (int pass = 0; pass < 2; pass++) {
@@ -117,7 +117,7 @@ static heddle_status check_numbers(heddle_context *ctx, const hd_manifest *manif
   return is_batch ? check_batch(ctx, manifest, values) : HEDDLE_OK;
 }
 
-/* All; or those that one variant takes. */
+/* Checks all pointers, or if `only` is set, those that this variant takes. */
 static heddle_status check_pointers(heddle_context *ctx, const hd_manifest *manifest,
                                     const hd_variant *only, const hd_values *values,
                                     uint64_t workspace_bytes) {
@@ -150,9 +150,9 @@ static const hd_requirement *unmet(const hd_variant *variant, const hd_values *v
   return NULL;
 }
 
-/* The first variant whose bucket has the launch's size. It counts the borders below the size, in
- * vectors: sizes come in no order, so that a search pays for each step that waits for the one
- * before, or for a branch taken wrong. */
+/* The first variant whose bucket contains the launch's size. Counts the borders below the size with
+ * vector instructions. A binary search would be slower: sizes arrive in no order, so each of its
+ * steps waits for the previous one or mispredicts a branch. */
 static int first_of_bucket(const hd_manifest *manifest, const hd_values *values) {
   if (manifest->bucket_size == HD_ARG_NONE)
     return 0;
@@ -184,13 +184,13 @@ static heddle_status pick_variant(heddle_context *ctx, const hd_manifest *manife
                   missing->value.add, hd_expr_eval(&missing->value, values), missing->modulo);
 }
 
-/* Of sizes, which fit 31 bits: 32-bit division costs a third of the 64-bit one. */
+/* For sizes, which fit 31 bits: a 32-bit division costs a third of a 64-bit division. */
 static uint64_t ceil_div(uint64_t x, int32_t by) {
   return ((uint32_t)x + (uint32_t)by - 1) / (uint32_t)by;
 }
 
-/* Of groups, each of which may end with a part of a tile, as many as there may be. ORDER
- * group_columns: launcher_c.c. */
+/* Number of tiles along N. For groups the maximum, because each group may end with a partial tile.
+ * ORDER group_columns: launcher_c.c. */
 static uint64_t tile_columns(const hd_variant *variant, const hd_values *values,
                              bool is_grouped) {
   uint64_t n = values->v[HD_ARG_N], g = values->v[HD_ARG_G], whole = ceil_div(n, variant->tile_n);
@@ -228,7 +228,7 @@ static heddle_status count_tiles(heddle_context *ctx, const hd_variant *variant,
   return HEDDLE_OK;
 }
 
-/* The CTAs of a launch, and the slots of workspace that they use. */
+/* The tiles and CTAs of a launch, and the workspace slots that they use. */
 typedef struct geometry {
   uint32_t n_tiles, grid, n_slots;
 } geometry;
@@ -241,9 +241,9 @@ static uint32_t grid_of(const hd_variant *variant, uint32_t n_tiles, uint32_t re
   return grid;
 }
 
-/* Stream-K: fewer tiles than CTAs are shared by as many as there are k-blocks for; of more, what
- * whole waves leave over and one wave more. Kernels count the k-blocks of shared tiles in 31
- * bits. */
+/* Stream-K. With fewer tiles than resident CTAs, all tiles are shared, by at most one CTA per
+ * k-block. Otherwise the tiles of the partial wave and of the last whole wave are shared. Kernels
+ * count the k-blocks of shared tiles in 31 bits. */
 static heddle_status share_tiles(heddle_context *ctx, const hd_variant *variant,
                                  const hd_values *values, uint32_t resident, geometry *g) {
   uint32_t cluster = (uint32_t)variant->cluster, fit = resident / cluster,
@@ -316,7 +316,7 @@ static heddle_status fill_tmap(heddle_context *ctx, const hd_tmap_recipe *recipe
   return HEDDLE_OK;
 }
 
-/* What is launched before it or after it, and the workspace of both. */
+/* Plans the variant that is launched before or after, and raises the workspace to its size. */
 static heddle_status plan_serving(heddle_context *ctx, const hd_manifest *manifest,
                                   const hd_values *values, const uint32_t *max_resident,
                                   int32_t index, const hd_variant **serving, uint32_t *grid,
@@ -333,7 +333,7 @@ static heddle_status plan_serving(heddle_context *ctx, const hd_manifest *manife
   return HEDDLE_OK;
 }
 
-/* All of a plan but its maps; M, N and G are above 0. */
+/* Fills in the plan except its tensor maps. Requires M, N and G above 0. */
 static heddle_status plan_grid(heddle_context *ctx, const hd_manifest *manifest,
                                const hd_values *values, const uint32_t *max_resident,
                                hd_launch_plan *plan) {
@@ -355,8 +355,8 @@ static heddle_status plan_grid(heddle_context *ctx, const hd_manifest *manifest,
   return HEDDLE_OK;
 }
 
-/* No product has a column. Where D's columns are sums of some, what adds them up runs alone: it
- * writes zeros. */
+/* The products are empty. With combine_d, the columns of D are empty sums, so the combine kernel
+ * runs alone and writes zeros. */
 static heddle_status plan_empty(heddle_context *ctx, const hd_manifest *manifest,
                                 const hd_values *values, const uint32_t *max_resident,
                                 hd_launch_plan *plan) {
@@ -374,7 +374,7 @@ static heddle_status plan_empty(heddle_context *ctx, const hd_manifest *manifest
   return HEDDLE_OK;
 }
 
-/* Maps that a variant does not have are neither cleared nor copied: a third of the time, once. */
+/* Does not clear or copy unused tensor maps, which once took a third of the time. */
 heddle_status hd_manifest_plan(heddle_context *ctx, const hd_manifest *manifest, hd_values *values,
                                const uint32_t *max_resident, hd_launch_plan *plan) {
   hd_launch_plan made;
@@ -405,7 +405,7 @@ heddle_status hd_manifest_plan(heddle_context *ctx, const hd_manifest *manifest,
   return HEDDLE_OK;
 }
 
-/* Of another bucket of sizes: no pointer makes a launch take it. */
+/* True if the variant belongs to a bucket of smaller sizes, so that no pointers can select it. */
 static bool is_out_of_bounds(const hd_variant *variant, const hd_values *values) {
   for (int i = 0; i < variant->n_requirements; i++) {
     const hd_requirement *r = &variant->requirement[i];

@@ -1,4 +1,4 @@
-/* heddle/manifest.h over manifest.h. */
+/* Implements heddle/manifest.h on top of Kernel/manifest.h. */
 #include "heddle/manifest.h"
 
 #include "Kernel/manifest.h"
@@ -6,7 +6,7 @@
 #include "Support/memory.h"
 
 struct heddle_manifest {
-  hd_arena arena; /* the strings' */
+  hd_arena arena; /* owns the strings */
   hd_manifest read;
   const char *prototype;
 };
@@ -54,7 +54,7 @@ const char *heddle_manifest_prototype(const heddle_manifest *manifest) {
   return manifest->prototype;
 }
 
-/* The i-th that is passed, or NULL; all of them are counted on the way. */
+/* The i-th argument that the caller passes, or NULL. Sets *n to the number of these arguments. */
 static const hd_arg *find_passed(const hd_manifest *manifest, size_t i, size_t *n) {
   const hd_arg *found = NULL;
   *n = 0;
