@@ -1,8 +1,8 @@
-/* A CTA's stage is one k-block of k. It has five resources: the tensor cores (with the port that
- * feeds them), the warpgroup's own chain of waits, the thread that issues the copies, the fill
- * from L2, and the ring: bytes in flight over the latency. They overlap almost, so their times add
- * in a high norm. A unit of work is its stages, a fill and drain, and its stores; units run in
- * waves; DRAM runs beside all of it. */
+/* A stage is one k-block of a CTA. Five resources limit it: the tensor cores (with the port that
+ * feeds them), the waits of a warpgroup for its own instructions, the thread that issues the
+ * copies, the fill from L2, and the ring (bytes in flight over the latency). They overlap almost
+ * completely, so their times are combined by a p-norm. A unit of work consists of its stages, a
+ * fill, a drain and its stores. Units run in waves, and DRAM traffic overlaps with all of it. */
 #include "Schedule/cost.h"
 
 #include <math.h>
@@ -12,11 +12,11 @@
 
 enum {
   USUAL_SIZE = 4096, PARTIAL_BYTES = 4, MAP_ALIGN = 16, L2_LINE = 128,
-  LARGE_N = 1024, /* columns from which a launch meets the power cap */
-  N_STAGE_RESOURCES = HD_RESOURCE_RING + 1 /* ORDER RESOURCES: the first are a stage's */
+  LARGE_N = 1024, /* columns from which the power cap limits a launch */
+  N_STAGE_RESOURCES = HD_RESOURCE_RING + 1 /* ORDER RESOURCES: the first ones are per stage */
 };
-/* mma.sp: dense-equivalent elements of the product a clock and SM at k-blocks of 128 bytes
- * (measured: f16 925, s8 1835, tf32 457 TFLOP/s); e4m3 and e5m2 are emulated on Hopper. */
+/* mma.sp: elements of a tile per clock and SM for one k-block of 128 bytes (measured in
+ * dense-equivalent rates: f16 925, s8 1835, tf32 457 TFLOP/s). Hopper emulates e4m3 and e5m2. */
 static const double MMA_PRODUCTS = 31.3, MMA_EMULATED = 1.0 / 28;
 
 static const char *const names[HD_N_RESOURCES] = {/* ORDER RESOURCES */
@@ -32,19 +32,19 @@ static const char *const names[HD_N_RESOURCES] = {/* ORDER RESOURCES */
 
 const char *hd_resource_name(hd_resource resource) { return names[resource]; }
 
-/* What a unit of work moves and waits for. */
+/* The traffic and the waits of a unit of work. */
 typedef struct unit {
   const hd_problem *p;
   const hd_schedule *s;
   const hd_device_model *c;
   double stages, load_bytes, ring_bytes, store_bytes;
-  double fill_bytes; /* of a stage's, what L2 has to give */
-  double moved_bytes; /* and what is read of it: a multicast reads once */
-  double void_bytes; /* a stage's past B's end, of its last box: the mean of a row of tiles */
-  double parts; /* of tiles, each with a fill and a drain */
-  double tensor_s, chain_s, issue_s; /* a stage */
+  double fill_bytes; /* bytes per stage that L2 delivers, after sharing with other CTAs */
+  double moved_bytes; /* bytes per stage that are read from L2; a multicast reads once */
+  double void_bytes; /* bytes per stage past B's end, as the mean over a row of tiles */
+  double parts; /* parts of tiles, each with a fill and a drain */
+  double tensor_s, chain_s, issue_s; /* per stage */
   double latency_s, reduce_s;
-  double residents; /* CTAs that an SM holds at once */
+  double residents; /* CTAs resident on an SM */
 } unit;
 
 static double ceil_div(double x, double y) { return ceil(x / y); }
@@ -57,8 +57,8 @@ static double size_of(const hd_size *size, int64_t hint) {
 
 static double bytes_of(heddle_elem elem) { return heddle_elem_get(elem)->container_bits / 8.0; }
 
-/* Copies of a stage: one for each slab of A and for each box of B. A tile before N is one box; the
- * small boxes of a tile in which N ends take no longer (hd_schedule_b_box). */
+/* Copies per stage: one per slab of A and one per box of B. A tile before N loads B with one box.
+ * The small boxes of a tile in which N ends take no longer together (hd_schedule_b_box). */
 static double count_copies(const hd_problem *p, const hd_schedule *s) {
   double b = s->tile_n, slabs = s->tile_m / (double)HD_SLAB_ROWS;
   if (s->cluster > 1 && !shares_a(s))
@@ -66,8 +66,8 @@ static double count_copies(const hd_problem *p, const hd_schedule *s) {
   return slabs + (p->b.transposed ? ceil_div(b, hd_schedule_b_box(p, s)) : 1);
 }
 
-/* Columns past N that a row of tiles asks for: the last box's, and, if N is less than a box, those
- * of all boxes that load the first columns again. */
+/* Columns past N that a row of tiles loads: those of the last box that holds columns of B, and, if
+ * N is less than a box, those of every box past N, which loads the first columns again. */
 static double void_columns(const hd_problem *p, const hd_schedule *s, double n, double tiles_n) {
   double box = hd_schedule_b_box(p, s), used = ceil_div(n, box);
   double again = tiles_n * s->tile_n / box - used;
@@ -81,16 +81,16 @@ static int64_t pitch_bytes(const hd_problem *p) {
 
 bool hd_copy_serves(const hd_problem *p) { return p->gather || pitch_bytes(p) % MAP_ALIGN != 0; }
 
-/* Rows are taken by index, or no tensor map takes B's pitch (that of whole rows, where the launch
- * says it), and B was not copied: a warpgroup copies it by small pieces. By index those of narrow
- * tiles cost nothing (docs/bench/layers.md). */
+/* Whether a warpgroup gathers B in small pieces: rows are selected by index, or the pitch is not
+ * legal in a tensor map (a pitch that the launch gives counts as that of whole rows), and B is not
+ * copied first. Gathering by index costs nothing for narrow tiles (docs/bench/layers.md). */
 static bool is_gathered(const hd_problem *p, const hd_schedule *s) {
   enum { NARROW = 64 };
   bool hides = pitch_bytes(p) % MAP_ALIGN == 0 && s->tile_n <= NARROW;
   return hd_copy_serves(p) && s->b_path != HD_B_COPIED && !hides;
 }
 
-/* Each byte is read and written once; then the product's own launch. */
+/* Time of the preceding copy of B: a fixed time, and each byte read and written once. */
 static double copy_seconds(const hd_problem *p, const hd_schedule *s, double n,
                            const hd_device_model *c) {
   if (s->b_path != HD_B_COPIED)
@@ -98,31 +98,31 @@ static double copy_seconds(const hd_problem *p, const hd_schedule *s, double n,
   return c->copy_s + 2 * n * (double)hd_copied_pitch(p) / c->copy_bytes;
 }
 
-/* A stage's copies: by cp.async at one rate, be they of 4 bytes or of 8; else by loads and stores
- * of as many bytes as the pitch aligns. By index a column takes twice as long (found of
- * docs/bench/layers.md). */
+/* Time to gather one stage of B. cp.async takes the same time per column for pieces of 4 and 8
+ * bytes. A pitch that is not a multiple of 4 takes loads and stores of as many bytes as it aligns.
+ * A column that is selected by an index takes twice as long (fitted to docs/bench/layers.md). */
 static double gather_seconds(const hd_problem *p, const hd_schedule *s, const hd_device_model *c) {
-  enum { LEAST_ASYNC = 4, BY_INDEX = 2 };
+  enum { MIN_ASYNC_BYTES = 4, BY_INDEX = 2 };
   int64_t pitch = pitch_bytes(p), aligned = pitch & -pitch;
-  double column_s = aligned >= LEAST_ASYNC ? c->gather_column_s : c->gather_byte_s / aligned;
+  double column_s = aligned >= MIN_ASYNC_BYTES ? c->gather_column_s : c->gather_byte_s / aligned;
   return c->gather_s + s->tile_n * column_s * (p->gather ? BY_INDEX : 1);
 }
 
-/* Each row of a stage of B lies in two lines of L2, not in one. */
+/* Each row of a stage of B straddles two cache lines of L2. */
 static bool is_straddling(const hd_problem *p, const hd_schedule *s) {
   return s->b_path != HD_B_COPIED && pitch_bytes(p) % L2_LINE != 0;
 }
 
-/* A wgmma.sp of m64nN takes N/2 + 16 clocks of the port, and never fewer than 16 of its own. To
- * promote sums, a lane reads N/4 scales of B, which the port brings 32 lanes one at a clock, and
- * for each strip makes N/4 products of scales and N/2 sums (by those counts; not fitted yet). */
+/* A wgmma.sp of m64nN occupies the port for N/2 + 16 clocks and its warpgroup for max(N/2, 16). To
+ * promote sums, a lane reads N/4 scales of B, at one scale per clock for the 32 lanes of a warp. It
+ * computes N/4 products of scales and N/2 sums per strip (by these counts; not fitted yet). */
 static void wgmma_clocks(unit *u) {
   const hd_schedule *s = u->s;
   const hd_device_model *c = u->c;
   double slabs = s->tile_m / (double)HD_SLAB_ROWS, warpgroups = s->warps_m / 4.0;
   double port = HD_K_STEPS * slabs * (s->tile_n / 2.0 + 16);
   double own = HD_K_STEPS * slabs / warpgroups * fmax(s->tile_n / 2.0, 16);
-  if (hd_scales_promoted(u->p)) { /* between a warpgroup's batches; while others multiply */
+  if (hd_scales_promoted(u->p)) { /* between a warpgroup's batches, while other ones multiply */
     port += s->warps_m * (s->tile_n / 4.0);
     own += slabs / warpgroups * (s->tile_n * 0.75);
   }
@@ -143,7 +143,7 @@ static void mma_clocks(unit *u) {
   u->chain_s = (clocks * 8 / (s->warps_m * s->warps_n) / 4 + u->c->batch_clocks) / u->c->clock_hz;
 }
 
-/* Of resources that overlap almost. */
+/* Combined time of resources that overlap almost completely. */
 static double norm(const double *seconds, int n) {
   double sum = 0;
   for (int i = 0; i < n; i++)
@@ -155,15 +155,15 @@ static double both(double x, double y) { return norm((double[]){x, y}, 2); }
 
 static bool is_ahead(const unit *u) { return hd_op_has(u->p->kernel, HD_ATTR_WEIGHTS_READY); }
 
-/* More on the way to an SM than covers the latency gets in its own way: deeper rings take longer
- * where the fill binds (H200 and H100, 704 x 32576 x 336 by 64 x 96: 8 stages 35.9, 13 47.0 us). */
+/* Factor of the fill time. More bytes in flight than cover the latency slow the fill down (H200 and
+ * H100, 704 x 32576 x 336 with tile=64x96: 35.9 us with 8 stages, 47.0 us with 13). */
 static double crowded_fill(const unit *u, double together) {
   const hd_device_model *c = u->c;
   double more = fmax(together * u->ring_bytes / c->cover_bytes - 1, 0);
   return is_ahead(u) ? 1 : 1 + c->crowd_fill * more;
 }
 
-/* A stage's times when n_ctas run, `together` of them on an SM. */
+/* The times of a stage if n_ctas CTAs run, `together` of them on each SM. */
 static void stage_times(const unit *u, double n_ctas, double together,
                         double t[N_STAGE_RESOURCES]) {
   const hd_device_model *c = u->c;
@@ -175,21 +175,21 @@ static void stage_times(const unit *u, double n_ctas, double together,
   t[HD_RESOURCE_RING] = u->load_bytes / u->ring_bytes * u->latency_s;
 }
 
-/* Of all CTAs, those that find themselves together on an SM. */
+/* How many of n_ctas CTAs run on one SM. */
 static double together_of(const unit *u, double n_ctas) {
   return fmin(u->residents, ceil_div(n_ctas, u->c->n_sms));
 }
 
-/* More on the way than covers the latency lies in each other's way; what is read ahead of the
- * kernel's turn does not. */
+/* Factor of the DRAM time. More stages in flight than cover the latency slow DRAM down, unless A is
+ * read before griddepcontrol.wait. */
 static double crowding(const unit *u, double units) {
   double covering = hd_schedule_covering_stages(u->p, u->s) * u->s->ctas_per_sm;
   double more = together_of(u, units) * u->s->stages / covering - 1;
   return hd_schedule_is_mma(u->s) || is_ahead(u) ? 1 : 1 + u->c->crowd * fmax(more, 0);
 }
 
-/* Waves of n_ctas units, after `before` others; each resource's seconds are added to alone. Behind
- * another tile a persistent CTA fills the ring while it still stores. */
+/* Adds waves of n_ctas units that follow `before` earlier waves. The seconds of each resource are
+ * added to cost->alone. From its second tile, a persistent CTA fills the ring while it stores. */
 static void add_waves(const unit *u, double before, double waves, double n_ctas, hd_cost *cost) {
   double t[N_STAGE_RESOURCES], together = together_of(u, n_ctas);
   if (waves <= 0 || n_ctas <= 0)
@@ -207,15 +207,15 @@ static void add_waves(const unit *u, double before, double waves, double n_ctas,
   cost->seconds += waves * (u->stages * norm(t, N_STAGE_RESOURCES) + store + ends);
 }
 
-/* What is left of an operand's traffic where n_sharers tiles read the same lines, `alone` of it
- * being left however many they are. */
+/* Fraction of an operand's traffic that remains if n_sharers tiles read the same lines. `alone` is
+ * the fraction that remains for any number of tiles. */
 static double shared_by(double alone, double n_sharers) {
   return alone + fmax(1 - alone, 0) / n_sharers;
 }
 
-/* What of B's bytes L2 has to give: CTAs that read a line side by side get it together, with or
- * without a multicast. Splits of k are at other lines, and so less of it is shared; of rows that
- * straddle two lines each CTA gets its own. There a multicast brings them once for a cluster. */
+/* Fraction of B's bytes that L2 delivers. CTAs that read a line at the same time share its
+ * delivery, with or without a multicast. Splits of k read different lines and share less. Rows that
+ * straddle two lines are delivered to each CTA, or by a multicast to each cluster. */
 static double b_traffic(const hd_problem *p, const hd_schedule *s, const hd_device_model *c,
                         double tiles_m) {
   double cluster = shares_a(s) || is_gathered(p, s) ? 1 : s->cluster;
@@ -227,7 +227,7 @@ static double b_traffic(const hd_problem *p, const hd_schedule *s, const hd_devi
   return shared_by(alone, tiles_m / cluster) / cluster;
 }
 
-/* tiles: how many stand above one another, and beside. */
+/* tiles: the number of tiles along M and along N. */
 static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_model *c, double k,
                     const double tiles[2]) {
   unit u = {.p = p, .s = s, .c = c, .parts = 1, .residents = hd_schedule_residents(p, s)};
@@ -239,7 +239,7 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_m
   u.fill_bytes =
       a_bytes * shared_by(c->beside_a, tiles[1]) + b_bytes * b_traffic(p, s, c, tiles[0]);
   u.moved_bytes = shares_a(s) ? a_bytes / s->cluster + b_bytes : a_bytes + b_bytes / s->cluster;
-  /* One stage is multiplied, one more where a batch is pending; the others are in flight. */
+  /* One stage is multiplied, plus one per wgmma batch in flight. Copies fill the others. */
   u.ring_bytes = fmax(s->stages - 1 - s->wgmma_in_flight, 0.5) * (a_bytes + b_bytes);
   u.store_bytes = (double)s->tile_m * s->tile_n * bytes_of(p->d.elem) / hd_schedule_owners(p, s) /
                   hd_rows_of_d(p);
@@ -255,8 +255,8 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_m
   return u;
 }
 
-/* Stream-K: a worker's piece of the tiles that workers share. It writes each part of it, and as
- * many are read in all; its neighbours are at another k. */
+/* Stream-K: one CTA's piece of the shared tiles. The CTA writes a partial sum for each part of its
+ * piece, and as many are read. CTAs side by side are at different k and share no traffic. */
 static unit unit_of_piece(const unit *whole, double tiles, double workers) {
   const hd_schedule *s = whole->s;
   unit u = *whole;
@@ -268,8 +268,8 @@ static unit unit_of_piece(const unit *whole, double tiles, double workers) {
   return u;
 }
 
-/* The last to arrive at a tile reads every partial sum of it, alone; those of a cluster that own
- * columns are sent all but their own, at once. */
+/* In the workspace, the CTA that arrives last at a tile reads all of its partial sums. In a
+ * cluster, the CTAs that own columns receive the sums of the other CTAs in parallel. */
 static double reduce_seconds(const hd_problem *p, const hd_schedule *s, const hd_device_model *c,
                              double parts) {
   double each = (double)s->tile_m * s->tile_n * PARTIAL_BYTES, bytes = parts * each;
@@ -288,8 +288,8 @@ static double products_of(const hd_problem *p) {
   return g ? (double)g : 1;
 }
 
-/* What the power cap leaves: a launch of many columns draws it for products, for what is moved into
- * the SMs and for what comes from DRAM, and the clock falls until all of that is paid for. */
+/* Time of a launch of many columns under the power cap. The MMAs, the copies to shared memory and
+ * the DRAM traffic draw power, and the clock drops until their sum is within the cap. */
 static double power_seconds(const unit *u, double units, double dram_bytes, double columns) {
   const hd_device_model *c = u->c;
   double stages = units * u->stages;
@@ -299,7 +299,7 @@ static double power_seconds(const unit *u, double units, double dram_bytes, doub
                                  dram_bytes / c->power_dram;
 }
 
-/* It reads each column of the products and writes D's, of which each is the sum of `slots`. */
+/* combine_d reads all columns of the products. Each column of D is the sum of `slots` of them. */
 static double combine_seconds(const hd_problem *p, double m, double n, const hd_device_model *c) {
   if (!p->combine)
     return 0;
@@ -307,13 +307,13 @@ static double combine_seconds(const hd_problem *p, double m, double n, const hd_
   return c->copy_s + rows * (n + t) * bytes_of(p->d.elem) / c->copy_bytes;
 }
 
-/* How the columns of groups are dealt. Each of the i-th: as even as may be, or as many as 1 / i of
- * the first one's, which has what rounding leaves: no routing is known ahead, and a schedule has to
- * be good for both. */
+/* How columns are distributed over groups: as evenly as possible, or by Zipf's law, where group i
+ * has 1 / i of the columns of the first group, which also gets the remainder of rounding. The
+ * routing is not known in advance, so that a schedule must be good for both. */
 typedef enum dealt { EVENLY, BY_ZIPF, N_DEALT } dealt; /* ORDER DEALT: cost.h */
 
-/* What a routing makes of products of n columns: tiles along n, and products that have a column. Of
- * a batch, whose products are alike, too. */
+/* The columns of all products, their tiles along n, and the products that have a column, for one
+ * distribution over groups. In a batch, every product has n columns. */
 typedef struct columns {
   double all, tiles, products;
 } columns;
@@ -351,14 +351,14 @@ static hd_cost cost_of(const hd_problem *p, const hd_schedule *s, const int64_t 
                    hd_block_bytes(p->a_elem);
   double of_b = p->b.shared && !hd_is_grouped(p) ? n : of.all;
   double read = a_bytes * (p->a_shared ? 1 : of.products) + of_b * k * bytes_of(p->b.elem);
-  /* Bytes that come from DRAM wait longer than those that another CTA brought to L2 before. */
+  /* Bytes from DRAM have a longer latency than those that another CTA has brought to L2. */
   double cold = fmin(1, read / (units * u.stages * u.load_bytes));
   u.latency_s = c->l2_latency_s + cold * (c->dram_latency_s - c->l2_latency_s);
   if (!hd_schedule_is_mma(s)) {
     double tiles = tiles_n / of.products;
     u.void_bytes = void_columns(p, s, each, tiles) / tiles * HD_K_BLOCK_BYTES;
   }
-  /* CTAs that are resident at once. */
+  /* slots: CTAs that are resident at once. */
   int32_t sms = hd_schedule_along_k(u.s) > 2 ? u.c->n_sms_of_fours : u.c->n_sms;
   double slots = sms * u.residents, full = floor(units / slots);
   double rest = units - full * slots, parts = s->split_k;

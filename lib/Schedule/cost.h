@@ -1,5 +1,5 @@
-/* Schedule/cost.h: how long a schedule will take, from what a device does at best: which
- * of its resources binds, and by how much. It ranks; the tuner measures. */
+/* Schedule/cost.h: predicts the time of a schedule and its bottleneck from the peak rates of a
+ * device. The prediction only ranks schedules; the tuner measures them. */
 #ifndef HD_COST_H
 #define HD_COST_H
 
@@ -10,45 +10,45 @@
 /* ORDER RESOURCES. */
 typedef enum hd_resource {
   HD_RESOURCE_TENSOR, /* tensor cores and the shared-memory port that feeds them */
-  HD_RESOURCE_CHAIN,  /* a warpgroup waiting for its own instructions */
+  HD_RESOURCE_CHAIN,  /* waits of a warpgroup for its own instructions */
   HD_RESOURCE_ISSUE,  /* the thread that issues the copies */
   HD_RESOURCE_FILL,   /* L2 to shared memory */
-  HD_RESOURCE_RING,   /* stages in flight against the memory's latency; so far a stage's */
+  HD_RESOURCE_RING,   /* memory latency over stages in flight; the last of the per-stage ones */
   HD_RESOURCE_DRAM,
-  HD_RESOURCE_STORE,  /* of D, and of partial sums */
+  HD_RESOURCE_STORE,  /* stores of D and of partial sums */
   HD_RESOURCE_LAUNCH, /* launch, first fill, drain */
-  HD_RESOURCE_COPY,   /* of B, by the kernel that runs ahead */
+  HD_RESOURCE_COPY,   /* copy of B by a preceding kernel (b=copied) */
   HD_N_RESOURCES
 } hd_resource;
 const char *hd_resource_name(hd_resource resource); /* "tensor cores and shared-memory port", … */
 
 typedef struct hd_cost {
   double seconds;
-  double alone[HD_N_RESOURCES]; /* seconds if nothing else took time */
-  hd_resource binds;            /* the largest of them */
-  int64_t units;                /* of work: tiles times splits */
+  double alone[HD_N_RESOURCES]; /* seconds if this resource were the only limit */
+  hd_resource binds;            /* the bottleneck: the largest of them */
+  int64_t units;                /* units of work: tiles times splits */
   double waves;                 /* units over the CTAs that run at once */
-  /* Of groups, whose columns are dealt evenly, and by Zipf; zeros: there are none. What stands
-   * above is the mean of both. padded: columns that tiles have, over those of the groups. */
+  /* Grouped problems: the columns distributed evenly, and by Zipf; else zeros. The fields above are
+   * the mean of both. padded: the columns of all tiles over the columns of all groups. */
   struct {
     double seconds, padded;
   } dealt[2];
 } hd_cost;
 
-/* B's rows are taken by index, or at a pitch that no tensor map takes: a copy of them, which is
- * ahead, spares every CTA gathering them. */
+/* Whether b=copied is useful: B's rows are selected by an index, or their pitch is not legal in a
+ * tensor map. The copy saves every CTA gathering the rows. */
 bool hd_copy_serves(const hd_problem *problem);
 
-/* Its seconds are an estimate: on sm_90a alone. Of other targets nothing was measured; there the
- * same terms, with Hopper's ceilings, only say which schedule to look at first. */
+/* Whether the predicted seconds are an estimate, which holds only for sm_90a. Other targets were
+ * not measured: they use the same terms with Hopper's rates, which only serve to rank schedules. */
 bool hd_cost_is_estimate(const hd_problem *problem);
 
-/* Sizes that the problem leaves open come from size_mnk (0 there: 4096). */
+/* Sizes that the problem leaves to the launch come from size_mnk (0: 4096). */
 hd_cost hd_schedule_cost(const hd_problem *problem, const hd_schedule *schedule,
                          const int64_t size_mnk[3], const hd_device_model *device);
 
-/* The same product by a dense library: its rate and the bytes of a dense A, whichever takes
- * longer, between a tile's first fill and last drain. Against cuBLAS in docs/bench/h200.csv:
+/* Predicted time of the same product in a dense library: a fixed start, plus the combination of
+ * compute time and DRAM time with a dense A. Compared with cuBLAS (docs/bench/h200.csv) in
  * test/cli/explain_dense.test. */
 double hd_dense_seconds(const hd_problem *problem, const int64_t size_mnk[3],
                         const hd_device_model *device);

@@ -5,9 +5,9 @@
 
 #include "Support/arena.h"
 
-/* `heddle tune calibrate` of docs/bench/sweep_train.csv, and of sweep_h100_train.csv: the front of
- * each product weighs most, so that a ceiling is what fits there, not what physics would say of it
- * alone. */
+/* Output of `heddle tune calibrate` for docs/bench/sweep_train.csv and sweep_h100_train.csv. The
+ * fastest schedules of each product have the highest weight. The rates are therefore those that
+ * fit these schedules best, which can differ from the physical limits. */
 #define H200_RATES \
   .clock_hz = 1.671e+09,                \
   .batch_clocks = 135.9,                \
@@ -83,8 +83,8 @@
   .dense_bytes = 3.05e+12,              \
   .dense_start_s = 2.9e-06
 
-/* By compute capability: a target has the last one that is not above its own. SMs as NVIDIA's data
- * sheets have them; in clusters of four as many as were found to run at once (sm_90). */
+/* By compute capability: a target uses the last entry that is not above its own. SM counts are from
+ * NVIDIA's data sheets. The SMs for clusters of four were measured on sm_90 only. */
 static const struct entry {
   int sm;
   bool is_measured;

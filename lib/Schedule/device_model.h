@@ -1,4 +1,4 @@
-/* Schedule/device_model.h: a device as the cost model sees it: its SMs and rates. */
+/* Schedule/device_model.h: the parameters of a device in the cost model: its SMs and rates. */
 #ifndef HD_DEVICE_MODEL_H
 #define HD_DEVICE_MODEL_H
 
@@ -6,61 +6,60 @@
 
 #include "Spec/spec.h"
 
-/* What a device does at best, measured once. Rates a second of the whole device unless said. */
+/* Peak rates of a device, measured once. Unless noted, rates are per second of the whole device. */
 typedef struct hd_device_model {
   const char *device;
   int32_t n_sms;
-  int32_t n_sms_of_fours;   /* of those, how many clusters of four CTAs fill: GPCs are odd */
-  double clock_hz;          /* under a product's load: the power cap decides */
-  double batch_clocks;      /* to wait for a batch of wgmma, where the next is not issued before */
-  double pair_clocks;       /* that a stage takes longer when two CTAs share an operand */
-  double issue_clocks;      /* of the thread that issues the copies, for each */
-  double gather_s;          /* a stage of B takes at least, where its rows are gathered; */
-  double gather_column_s;   /* and for each of its columns, by cp.async */
-  double gather_byte_s;     /* the same by loads of one byte */
-  double copy_s;            /* that a kernel which copies B ahead adds at least, */
-  double copy_bytes;        /* and by what it reads and writes */
+  int32_t n_sms_of_fours;   /* SMs that clusters of four CTAs can fill: GPC sizes vary */
+  double clock_hz;          /* under the load of a product, where the power cap sets it */
+  double batch_clocks;      /* wait for a wgmma batch if the next one is not issued before it */
+  double pair_clocks;       /* additional clocks of a stage if two CTAs share an operand */
+  double issue_clocks;      /* clocks of the issuing thread per copy */
+  double gather_s;          /* gathered B: fixed time per stage, */
+  double gather_column_s;   /* plus this time per column with cp.async, */
+  double gather_byte_s;     /* or this time per column with loads of one byte */
+  double copy_s;            /* b=copied: fixed time of the kernel that copies B, */
+  double copy_bytes;        /* and the rate of its reads and writes */
   double fill_bytes;        /* L2 to shared memory */
-  double beside;            /* what is left of B's traffic where CTAs side by side read it */
-  double beside_in_cluster; /* the same where a cluster splits k */
-  double beside_splits;     /* and where CTAs that are no cluster do */
-  double beside_a;          /* what is left of A's, where tiles of one row share it */
-  double crowd_fill;  /* that the fill takes longer, for each time more on the way to an SM than */
-  double cover_bytes; /* these bytes, which cover its latency */
+  double beside;            /* fraction of B's traffic that remains if CTAs share its lines */
+  double beside_in_cluster; /* the same if a cluster splits k */
+  double beside_splits;     /* the same if CTAs outside a cluster split k */
+  double beside_a;          /* fraction of A's traffic that remains if tiles of a row share it */
+  double crowd_fill;  /* relative slowdown of the fill per multiple of cover_bytes in excess */
+  double cover_bytes; /* bytes in flight to an SM that cover the latency of the fill */
   double void_bytes;        /* zeros for columns past B's end */
-  double dram_bytes;        /* read */
-  double crowd; /* that DRAM takes longer, for each time more on the way than covers its latency */
-  double l2_latency_s, dram_latency_s; /* from a copy's issue to its arrival, loaded */
-  double launch_s;          /* of a kernel that does nothing */
+  double dram_bytes;        /* DRAM traffic */
+  double crowd; /* relative slowdown of DRAM per multiple of the covering stages in excess */
+  double l2_latency_s, dram_latency_s; /* from a copy's issue to its arrival, under load */
+  double launch_s;          /* launch of an empty kernel */
   double tile_s;            /* first fill and last drain of a tile */
-  double ahead_tile_s;      /* the same where A is read ahead of the kernel's turn */
-  double next_tile_s;       /* the same behind another tile of a persistent CTA */
-  double store_sm_bytes;    /* one SM's stores, and loads of partial sums */
+  double ahead_tile_s;      /* the same if A is read before griddepcontrol.wait */
+  double next_tile_s;       /* the same for later tiles of a persistent CTA */
+  double store_sm_bytes;    /* stores, and loads of partial sums, of one SM */
   double reduce_s;          /* split-K: counter and last arrival */
-  double exchange_s; /* split-K in a cluster: its start together, and the way of the last sums */
-  double exchange_sm_bytes; /* what a CTA receives of the others of its cluster */
-  double drain_s;           /* to hear that their rings are free for it */
-  /* Under the power cap, which many columns meet: the share of the clocks that multiplying alone
-   * would take, and what could be moved a second if nothing else drew power. */
+  double exchange_s; /* split-K in a cluster: its common start, and the latency of the last sums */
+  double exchange_sm_bytes; /* partial sums that a CTA receives from its cluster */
+  double drain_s;           /* wait until the rings of the other CTAs are free for the sums */
+  /* Under the power cap, which applies to many columns: the MMA time in units of
+   * tensor_s, and the rates of the fill and of DRAM, each if nothing else drew power. */
   double power_tensor, power_fill, power_dram;
-  /* Of a dense library, from docs/bench/h200.csv, not by calibrating: */
+  /* A dense library, from docs/bench/h200.csv, not calibrated: */
   double dense_flops;       /* for 16-bit types, large sizes */
-  double dense_bytes;       /* of DRAM */
+  double dense_bytes;       /* DRAM traffic */
   double dense_start_s;     /* launch, first fill and last drain */
 } hd_device_model;
 
-/* The model that a target (NULL: sm_90a) has unless the caller brings another. That of sm_90a is
- * the H200's, measured (docs/bench). Of the others nothing was measured: they have the H200's rates
- * with the number of SMs of a device of theirs, which is enough to say which schedule to look at
- * first. */
+/* The default model of a target (NULL: sm_90a). For sm_90a this is the measured H200 (docs/bench).
+ * Other targets were not measured. They use the H200's rates with the number of SMs of one of their
+ * devices, which is enough to rank schedules. */
 const hd_device_model *hd_device_model_of(const hd_target *target);
 
-/* That of a device by its name, as the driver says it ("NVIDIA H100 80GB HBM3"); NULL: none was
- * measured. */
+/* The model of a device, by the name that the driver reports ("NVIDIA H100 80GB HBM3"). NULL: the
+ * device was not measured. */
 const hd_device_model *hd_device_model_named(const char *device);
 
-/* The rates by number, from 0: a name ("clock_hz"; NULL past the last), a value, its legal range,
- * and whether calibrating finds it. */
+/* The rates by index, from 0: the name ("clock_hz"; NULL past the last), the value, its legal
+ * range, and whether calibration fits it. */
 const char *hd_device_rate_name(size_t index);
 double *hd_device_rate_at(hd_device_model *model, size_t index);
 bool hd_device_rate_is_fitted(size_t index);

@@ -7,7 +7,7 @@
 enum {
   NARROW_TILE = 64, WIDE_TILE = 128, /* columns; ORDER NARROW: resources */
   USUAL_GROUP = 8,
-  MOST_PICKED = 8 /* splits of k, and as many stream-Ks */
+  MAX_PICKED = 8 /* split-K schedules, and stream-K schedules */
 };
 
 typedef struct schedules {
@@ -23,7 +23,7 @@ static const struct shape {
   mma_shapes[] = {{64, 0, 1, 4},  {64, 0, 2, 2},  {128, 0, 2, 2},
                   {128, 0, 2, 4}, {128, 0, 4, 2}, {256, 0, 4, 2}};
 
-/* Many columns make an exchange, or stores of 16 bytes, worth leaving out. */
+/* In wide tiles, avoiding the exchange between lanes, or the stores of 16 bytes, can pay off. */
 static void each_store(const hd_problem *p, hd_schedule s, schedules *out) {
   static const hd_store stores[] = {HD_STORE_QUAD, HD_STORE_PERMUTED, HD_STORE_STAGED};
   s.cluster_launch = hd_schedule_wanted_cluster_launch(out->device, p, &s);
@@ -34,14 +34,16 @@ static void each_store(const hd_problem *p, hd_schedule s, schedules *out) {
   }
 }
 
-/* Tiles of an extent, those that share an operand as one; many of one known at launch. */
+/* Tiles along an extent. A cluster that shares an operand counts as one tile, and an extent that is
+ * known only at launch counts as INT32_MAX tiles. */
 static int64_t count(const hd_size *size, int32_t tile, bool shared, const hd_schedule *s) {
   int64_t step = (int64_t)tile * (shared ? s->cluster : 1);
   return size->value ? (size->value + step - 1) / step : INT32_MAX;
 }
 
-/* Bands order a single column of tiles alike, and so do all that are as high as A: the usual group
- * stands for them. H200: 32 and 64 are no faster than 16 (docs/bench/attempts.csv). */
+/* Whether this raster group yields a new order. All groups order a single column of tiles alike, as
+ * do groups of at least the height of A: USUAL_GROUP represents them. On an H200, groups of 32 and
+ * 64 are no faster than 16 (docs/bench/attempts.csv). */
 static bool orders_anew(const hd_problem *p, const hd_schedule *s) {
   bool shares_a = s->multicast == HD_MULTICAST_A;
   int64_t rows = count(&p->m, s->tile_m, !shares_a, s);
@@ -50,7 +52,7 @@ static bool orders_anew(const hd_problem *p, const hd_schedule *s) {
          (rows > least && count(&p->n, s->tile_n, shares_a, s) > 1);
 }
 
-/* Wide tiles are bound by traffic, which the order of k changes. */
+/* Memory traffic limits wide tiles, and the order of k changes it. */
 static void each_order(const hd_problem *p, hd_schedule s, schedules *out) {
   static const hd_k_order orders[] = {HD_K_FORWARD, HD_K_ZIGZAG};
   static const hd_multicast shares[] = {HD_MULTICAST_B, HD_MULTICAST_A};
@@ -69,7 +71,8 @@ static void each_group(const hd_problem *p, hd_schedule s, schedules *out) {
       each_order(p, s, out);
 }
 
-/* The deepest rings; of narrow tiles, which A's stream binds, the one that just covers it. */
+/* The three deepest rings. For narrow tiles, where the loads of A are the bottleneck, also the ring
+ * that just covers their latency. */
 static void each_depth(const hd_problem *p, hd_schedule s, schedules *out) {
   bool narrow = s.tile_n <= NARROW_TILE;
   int32_t most = hd_schedule_most_stages(p, &s, narrow ? HD_USUAL_STAGES : 10);
@@ -118,7 +121,7 @@ static void each_family(const hd_problem *p, const hd_schedule *first, schedules
       each_shape(p, first, &mma_shapes[i], HD_FAMILY_MMA_SP, out);
 }
 
-/* A split in a cluster comes by itself, and of its form with a workspace. */
+/* A split in a cluster can occur twice: picked directly, and derived from a workspace split. */
 static void push_once(hd_schedule s, schedules *out) {
   for (size_t i = out->n; i-- > 0 && hd_schedule_shares_tiles(&out->list[i]);)
     if (hd_schedule_equals(&out->list[i], &s))
@@ -126,10 +129,10 @@ static void push_once(hd_schedule s, schedules *out) {
   HD_PUSH(out->list, out->n, out->cap, s);
 }
 
-/* As deep as it is, and as deep as it can be: small stages cover the memory's latency only in
- * numbers; where that is deeper than usual, also halfway (H200: 28 stages 4 % of e4m3 4096 x 14336,
- * N = 1, `weights_ready`: docs/bench/attempts.csv, run 17). Where columns are many, also without
- * an exchange between lanes (1.5 % of e4m3 4096 x 4096, N = 256, in a cluster: run 11). */
+/* The given and the maximum depth, as many small stages are needed to cover the memory latency. If
+ * the maximum exceeds HD_USUAL_STAGES, also halfway (H200, e4m3 4096 x 14336, N = 1,
+ * `weights_ready`: 28 stages gain 4 %, docs/bench/attempts.csv, run 17). For wide tiles also stores
+ * without lane exchange (e4m3 4096 x 4096, N = 256, in a cluster: 1.5 %, run 11). */
 static void push_ways(const hd_problem *p, hd_schedule s, schedules *out) {
   int32_t most = hd_schedule_most_stages(p, &s, HD_MOST_STAGES);
   int32_t depth[] = {s.stages, most, (s.stages + most) / 2};
@@ -143,20 +146,20 @@ static void push_ways(const hd_problem *p, hd_schedule s, schedules *out) {
     }
 }
 
-/* Those with the least predicted time that share the last waves over k. */
+/* The stream-K schedules with the shortest predicted time: CTAs share the last waves over k. */
 static void each_stream(const hd_problem *p, schedules *out) {
-  hd_ranked_schedule found[MOST_PICKED];
+  hd_ranked_schedule found[MAX_PICKED];
   hd_pick pick = {.device = out->device, .least_splits = 1, .streams = true};
-  int32_t n_found = hd_schedule_pick(p, &pick, found, MOST_PICKED);
+  int32_t n_found = hd_schedule_pick(p, &pick, found, MAX_PICKED);
   for (int32_t i = 0; i < n_found; i++)
     push_ways(p, found[i].schedule, out);
 }
 
-/* Those that split k, where the tiles do not fill the SMs, each also in a cluster. */
+/* Schedules that split k, if the tiles do not fill the SMs; each also in a cluster. */
 static void each_split(const hd_problem *p, schedules *out) {
-  hd_ranked_schedule found[MOST_PICKED];
+  hd_ranked_schedule found[MAX_PICKED];
   hd_pick pick = {.device = out->device, .least_splits = 2};
-  int32_t n_found = hd_schedule_pick(p, &pick, found, MOST_PICKED);
+  int32_t n_found = hd_schedule_pick(p, &pick, found, MAX_PICKED);
   for (int32_t i = 0; i < n_found; i++) {
     hd_schedule in[2], split = found[i].schedule;
     push_ways(p, split, out);

@@ -6,7 +6,7 @@
 #include "Schedule/problem.h"
 #include "Schedule/schedule.h"
 
-/* The default first; *list is owned (hd_free). */
+/* The default comes first. *list is owned (hd_free). */
 void hd_schedule_enumerate(const hd_device_model *device, const hd_problem *problem,
                            hd_schedule **list, size_t *n);
 

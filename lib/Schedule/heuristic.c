@@ -6,27 +6,27 @@
 #include "Schedule/legality.h"
 
 enum {
-  SPLIT_CTAS = 264,     /* splits beyond two for each SM of a large device only add partials */
-  LEAST_SHARED_N = 128, /* a narrower B is too little to share in a cluster */
-  MOST_ELEMENTS = 128 * 256, /* of a tile: larger ones hold too few stages for few tokens */
-  LARGE_ELEMENTS = 256 * 192, /* of one where the power cap decides: it moves the fewest bytes */
-  MOST_CTAS = 3,         /* of an SM */
-  NARROW_STORE = 64,     /* columns of a tile: below, D is little */
-  LARGE_N = 1024,        /* tokens from which it does */
+  SPLIT_CTAS = 264,     /* with more than two CTAs per SM, splits only add partial sums */
+  MIN_SHARED_N = 128,   /* multicast in a cluster does not pay off for a narrower B */
+  MAX_ELEMENTS = 128 * 256, /* per tile: larger tiles leave too few stages if N is small */
+  LARGE_ELEMENTS = 256 * 192, /* the same under the power cap: this tile moves the fewest bytes */
+  MAX_CTAS = 3,          /* per SM */
+  NARROW_STORE = 64,     /* columns of a tile below which the stores of D are negligible */
+  LARGE_N = 1024,        /* columns from which the power cap limits a launch */
   USUAL_K = 4096,
-  USUAL_K_BLOCKS = 64   /* of a k that is known at launch */
+  USUAL_K_BLOCKS = 64   /* of a k that is known only at launch */
 };
 
-/* ---- what follows from the problem alone ---- */
+/* ---- the default without the cost model ---- */
 
-/* Products of a batch; of one known at launch at least one. */
+/* Products of a batch or groups; 1 if the launch gives their number. */
 static int64_t batch_of(const hd_problem *p) {
   return p->g.value ? p->g.value : hd_is_grouped(p) ? hd_most_groups(p) : 1;
 }
 
 int32_t hd_schedule_wanted_cluster_launch(const hd_device_model *device, const hd_problem *p,
                                           const hd_schedule *s) {
-  enum { CTAS = 4 }; /* two do not help, eight less */
+  enum { CTAS = 4 }; /* two CTAs do not help, eight help less */
   bool ahead = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY);
   if (!ahead || !hd_schedule_may_cluster_launch(s) || s->ctas_per_sm > 1 || !p->m.value ||
       !p->n.value)
@@ -40,15 +40,15 @@ static int64_t extent(const hd_size *size) { return size->value ? size->value : 
 
 static int32_t round_up(int64_t x, int32_t unit) { return (int32_t)((x + unit - 1) / unit * unit); }
 
-/* The tile's n: no wider than the problem when that is known; of a transposed B a power of two, so
- * that a row of it divides among the threads that gather it. */
+/* The tile's n, no wider than a known N. For a transposed B, a width above 128 becomes a power of
+ * two, so that a row divides evenly among the threads that gather it. */
 static int32_t default_tile_n(const hd_problem *p, int32_t widest, int32_t unit) {
   int64_t n = extent(&p->n);
   int32_t tile = n && n < widest ? round_up(n, unit) : widest;
   return p->b.transposed && tile > 128 ? 256 < widest ? 256 : widest : tile;
 }
 
-/* What wgmma's n counts in. */
+/* The tile's n in wgmma is a multiple of this. */
 static int32_t wgmma_unit(const hd_problem *p) {
   return p->b.transposed ? 64 : heddle_elem_get(p->a_elem)->kind == HEDDLE_FLOAT ? 8 : 16;
 }
@@ -56,12 +56,12 @@ static int32_t wgmma_unit(const hd_problem *p) {
 static void default_wgmma(const hd_problem *p, hd_schedule *s) {
   int32_t unit = wgmma_unit(p);
   int32_t height = p->reduce ? hd_reduce_rows(p) : 128;
-  int32_t most = hd_scales_promoted(p) ? MOST_ELEMENTS / 2 : MOST_ELEMENTS; /* two accumulators */
+  int32_t most = hd_scales_promoted(p) ? MAX_ELEMENTS / 2 : MAX_ELEMENTS; /* two accumulators */
   s->tile_n = default_tile_n(p, most / height, unit);
   s->tile_m = p->m.value && p->m.value <= 64 && !p->reduce ? 64 : height;
   int64_t tiles = (extent(&p->m) + s->tile_m - 1) / s->tile_m *
                   ((extent(&p->n) + s->tile_n - 1) / s->tile_n) * batch_of(p);
-  /* Multicast pays with many tiles (over about four waves of 132 SMs). */
+  /* Multicast pays off with many tiles (from about four waves of 132 SMs). */
   s->cluster = s->tile_n == 256 && tiles >= 4 * 132 && !p->gather ? 2 : 1;
   s->persistent = 1;
   s->family = HD_FAMILY_WGMMA_SP;
@@ -80,7 +80,7 @@ static void default_mma(const hd_problem *p, hd_schedule *s) {
   s->tile_n = default_tile_n(p, small ? unit : 128, unit);
   s->tile_n = s->tile_n == 96 ? 128 : s->tile_n;
   s->tile_m = small || (p->m.value && p->m.value <= 64) ? 64 : 128;
-  s->persistent = hd_is_grouped(p); /* no launch plan counts their tiles */
+  s->persistent = hd_is_grouped(p); /* a launch plan cannot count the tiles of groups */
   s->family = HD_FAMILY_MMA_SP;
   s->a_path = HD_A_REG;
 }
@@ -102,7 +102,7 @@ hd_schedule hd_schedule_default_of(const hd_device_model *device, const hd_probl
   return s;
 }
 
-/* ---- the schedules with the least predicted time ---- */
+/* ---- the schedules with the shortest predicted time ---- */
 
 static const double PAIR_PRODUCTS = 2e10;
 
@@ -113,11 +113,11 @@ static int64_t count_tiles(const hd_problem *p, const hd_schedule *s) {
          ceil_div(p->n.value, s->tile_n) * batch_of(p);
 }
 
-/* The `most` fastest stay, in order; of equals the one that came first. */
+/* Keeps the `most` fastest schedules, in order. Equal times keep the order of entry. */
 typedef struct front {
   const hd_device_model *device;
-  const hd_problem *launched; /* for which each has to be legal, too; NULL: no other */
-  const hd_problem *whole; /* of groups all columns; else the problem that is picked for */
+  const hd_problem *launched; /* schedules must also be legal for this problem; may be NULL */
+  const hd_problem *whole; /* the problem with the columns of all groups */
   hd_ranked_schedule *list;
   int32_t n, most;
   int32_t n_tried;
@@ -140,15 +140,15 @@ static void enter_one(hd_schedule s, front *f) {
 
 static bool is_large(const hd_problem *p) { return p->n.value >= LARGE_N; }
 
-/* For many columns power decides, and what moves fewer bytes, or moves them beside the products,
- * saves some of it: stores by a tensor map, and, in a pair, whose k is long enough to be read
- * again, the order of k and of tiles (H200, docs/bench/sweep.md). */
+/* For many columns the power cap is the limit. Moving fewer bytes, or overlapping the copies with
+ * the MMAs, saves power: stores through a tensor map and, for a cluster of two, zigzag order of k
+ * and a larger raster group (H200, docs/bench/sweep.md). */
 static void save_power(const hd_problem *p, const hd_problem *whole, hd_schedule *s) {
   hd_schedule saving = *s;
-  if (!is_large(whole) || s->tile_n < LEAST_SHARED_N || s->split_k > 1 || s->stream_k)
+  if (!is_large(whole) || s->tile_n < MIN_SHARED_N || s->split_k > 1 || s->stream_k)
     return;
   saving.store = HD_STORE_STAGED;
-  if (s->cluster > 1 && !hd_is_grouped(p)) { /* groups take another A before k is read again */
+  if (s->cluster > 1 && !hd_is_grouped(p)) { /* with groups, the next tile may need another A */
     saving.k_order = HD_K_ZIGZAG;
     saving.raster_group = 16;
   }
@@ -157,8 +157,8 @@ static void save_power(const hd_problem *p, const hd_problem *whole, hd_schedule
     *s = saving;
 }
 
-/* Where D's rows are no whole lines, lanes that store 16 bytes fill lines by parts; a tensor map
- * writes whole ones (H200, 3624 x 1664 x 440: 8.7 of 9.2 us). */
+/* If the rows of D are not a multiple of a cache line, stores of 16 bytes write partial lines, and
+ * a tensor map writes complete ones (H200, 3624 x 1664 x 440: 8.7 instead of 9.2 us). */
 static void store_whole_lines(const hd_problem *p, hd_schedule *s) {
   enum { LINE = 128 };
   int64_t row = p->d.transposed ? p->m.value / hd_rows_of_d(p) : p->n.value;
@@ -172,8 +172,8 @@ static void store_whole_lines(const hd_problem *p, hd_schedule *s) {
     *s = staged;
 }
 
-/* CTAs that share an SM leave room for addresses, fragments and an epilogue beside the
- * accumulators: with fewer registers some kernels spill, of one type or way of B's or another. */
+/* If CTAs share an SM, a thread needs registers for addresses, fragments and the epilogue besides
+ * its accumulators. With fewer, kernels of some types or operand paths of B spill. */
 static bool leaves_registers(const hd_problem *p, const hd_schedule *s) {
   enum { BESIDE = 64 };
   int32_t each = (int32_t)p->target->registers_per_sm / (s->ctas_per_sm * hd_schedule_threads(s));
@@ -221,9 +221,9 @@ static void enter_streams(const hd_problem *p, hd_schedule s, bool shares, front
       enter(p, s, f);
 }
 
-/* A pair costs waiting and saves power: for many columns it pays where the launch is long enough to
- * meet the power cap, which is a matter of its work, not of its waves. For fewer the model says
- * whether B's traffic is worth it. */
+/* A cluster of two waits more and saves power. For many columns it pays off if the launch is long
+ * enough to reach the power cap, which depends on its work and not on its waves. For fewer columns
+ * the model decides whether the reduced traffic of B outweighs the waits. */
 static bool may_have(const hd_problem *p, int32_t cluster) {
   double products = (double)batch_of(p) * (double)p->m.value * (double)p->n.value *
                     (double)(p->k.value ? p->k.value : USUAL_K);
@@ -233,7 +233,7 @@ static bool may_have(const hd_problem *p, int32_t cluster) {
 static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, front *f) {
   static const int32_t splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
   int64_t k_blocks = p->k.value ? ceil_div(p->k.value, hd_k_block_size(p->a_elem)) : USUAL_K_BLOCKS;
-  bool shares = (!p->gather || s.b_path == HD_B_COPIED) && s.tile_n >= LEAST_SHARED_N &&
+  bool shares = (!p->gather || s.b_path == HD_B_COPIED) && s.tile_n >= MIN_SHARED_N &&
                 s.tile_n % (p->b.transposed ? 128 : 16) == 0;
   if (pick->streams)
     return enter_streams(p, s, shares, f);
@@ -248,8 +248,8 @@ static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, 
     }
 }
 
-/* In a kernel for many sizes some bucket's tiles may be shared over k, beside which no B is
- * copied. */
+/* No copy of B if N is known only at launch: in a kernel for many sizes, CTAs may share the tiles
+ * of some bucket over k, and b=copied cannot be combined with that. */
 static bool may_copy(const hd_pick *pick, const hd_problem *p) {
   const hd_problem *launched = pick->launched ? pick->launched : p;
   return !p->combine && hd_copy_serves(p) && (launched->n.value || hd_is_grouped(p));
@@ -263,7 +263,7 @@ static void enter_paths(const hd_problem *p, const hd_pick *pick, hd_schedule s,
   enter_tile(p, pick, s, f);
 }
 
-/* Of groups, a product of each: as many columns as an even routing gives it. */
+/* For groups: one product with the columns of an even distribution. */
 static hd_problem of_one_group(const hd_problem *p) {
   hd_problem one = *p;
   if (hd_is_grouped(p) && p->n.value)
@@ -273,16 +273,16 @@ static hd_problem of_one_group(const hd_problem *p) {
 
 int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked_schedule *list,
                          int32_t most) {
-  /* Large first: of equals the larger tile stays. */
+  /* Large tiles first: of equal times the larger tile comes first. */
   static const int32_t heights[] = {128, 64, 256, 192};
   static const int32_t widths[] = {256, 224, 192, 160, 128, 96, 64, 48, 32, 24, 16, 8};
   const hd_problem group = of_one_group(whole), *p = &group;
-  int32_t most_elements = is_large(whole) ? LARGE_ELEMENTS : MOST_ELEMENTS;
+  int32_t most_elements = is_large(whole) ? LARGE_ELEMENTS : MAX_ELEMENTS;
   front f = {pick->device, pick->launched, whole, list, 0, most, 0};
   if (!p->m.value || !p->n.value || !hd_problem_has(p, HD_FAMILY_WGMMA_SP))
     return 0;
   hd_schedule s = hd_schedule_default_of(pick->device, p, HD_FAMILY_WGMMA_SP);
-  /* Some groups have more columns than an even routing gives them. */
+  /* The widest tile follows from the columns of all groups, since the routing may be uneven. */
   int32_t unit = wgmma_unit(p), widest = default_tile_n(whole, 256, unit);
   for (size_t h = 0; h < HD_COUNT(heights); h++) {
     int32_t last = 0;
@@ -291,7 +291,7 @@ int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked
       s.tile_n = widths[w] < widest ? widths[w] : widest;
       s.tile_n -= s.tile_n % unit;
       bool is_new = s.tile_n && s.tile_n != last && s.tile_m * s.tile_n <= most_elements;
-      for (s.ctas_per_sm = 1; is_new && s.ctas_per_sm <= MOST_CTAS; s.ctas_per_sm++)
+      for (s.ctas_per_sm = 1; is_new && s.ctas_per_sm <= MAX_CTAS; s.ctas_per_sm++)
         enter_paths(p, pick, s, &f);
       last = s.tile_n;
     }
@@ -299,8 +299,8 @@ int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked
   return f.n;
 }
 
-/* Of those that the model cannot tell apart the one that was tried first, so that sizes near each
- * other have one schedule, and a kernel for many of them few. */
+/* Of the schedules that the model cannot distinguish, returns the first in search order. Similar
+ * sizes then get the same schedule, and a kernel for many sizes needs few. */
 static hd_schedule usual_of(const hd_ranked_schedule *list, int32_t n) {
   const double alike = 1.007;
   const hd_ranked_schedule *usual = &list[0];
@@ -314,10 +314,10 @@ hd_schedule hd_schedule_default(const hd_device_model *device, const hd_problem 
   hd_family family = hd_problem_has(p, HD_FAMILY_WGMMA_SP)     ? HD_FAMILY_WGMMA_SP
                      : hd_problem_has(p, HD_FAMILY_TCGEN05_SP) ? HD_FAMILY_TCGEN05_SP
                                                                : HD_FAMILY_MMA_SP;
-  enum { MOST = 24 };
-  hd_ranked_schedule list[MOST];
+  enum { MAX_RANKED = 24 };
+  hd_ranked_schedule list[MAX_RANKED];
   hd_pick pick = {.device = device, .least_splits = 1};
-  int32_t n = hd_schedule_pick(p, &pick, list, MOST);
+  int32_t n = hd_schedule_pick(p, &pick, list, MAX_RANKED);
   return n ? usual_of(list, n) : hd_schedule_default_of(device, p, family);
 }
 

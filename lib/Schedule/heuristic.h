@@ -1,4 +1,4 @@
-/* Schedule/heuristic.h: the default schedule, and the others with little predicted time. */
+/* Schedule/heuristic.h: the default schedule, and those with the shortest predicted times. */
 #ifndef HD_HEURISTIC_H
 #define HD_HEURISTIC_H
 
@@ -6,46 +6,46 @@
 #include "Schedule/problem.h"
 #include "Schedule/schedule.h"
 
-/* The schedule of a problem where nobody says otherwise; always legal for a legal problem. */
+/* The default schedule of a problem. Always legal for a legal problem. */
 hd_schedule hd_schedule_default(const hd_device_model *device, const hd_problem *problem);
-/* The same within a family of instructions, from the problem's shape alone. */
+/* The default within a family of instructions, without the cost model. */
 hd_schedule hd_schedule_default_of(const hd_device_model *device, const hd_problem *problem,
                                    hd_family family);
 
 typedef struct hd_ranked_schedule {
   hd_schedule schedule;
   double seconds; /* predicted */
-  int32_t order;  /* in which they were tried: large tiles, and few splits, first */
+  int32_t order;  /* index in the search order: large tiles and few splits come first */
 } hd_ranked_schedule;
 
-/* The `most` schedules of a problem with the least predicted time, best first; their number. Sizes
- * that the problem leaves open count as size_mnk (> 0) in the prediction, and in the choice of
- * tiles; each schedule is legal for the problem as it is, whatever size it is launched with. */
+/* Writes up to `most` schedules with the shortest predicted time, best first, and returns their
+ * number. The prediction and the choice of tiles use size_mnk (> 0) for sizes that the problem
+ * leaves to the launch. Each schedule is legal for the problem at every launched size. */
 int32_t hd_schedule_heuristic(const hd_device_model *device, const hd_problem *problem,
                               const int64_t size_mnk[3], hd_ranked_schedule *list, int32_t most);
 
-/* Which wgmma schedules: tiles and clusters with splits of k from `least_splits` on; `streams`:
- * with stream_k instead of splits, where whole waves leave tiles over. */
+/* Selects the wgmma schedules to search: tiles and clusters with at least `least_splits` splits of
+ * k. `streams`: with stream_k instead of splits, if the last wave is partial. */
 typedef struct hd_pick {
   const hd_device_model *device;
-  const hd_problem *launched; /* each is legal for this one, too; NULL: no other */
+  const hd_problem *launched; /* schedules must also be legal for this problem; may be NULL */
   int32_t least_splits;
   bool streams;
 } hd_pick;
 
-/* The `most` fastest legal ones by hd_schedule_cost, best first; their number. None unless M and N
- * are fixed. */
+/* Writes up to `most` of the fastest legal schedules by hd_schedule_cost, best first, and returns
+ * their number: 0 unless M and N are fixed. */
 int32_t hd_schedule_pick(const hd_problem *problem, const hd_pick *pick, hd_ranked_schedule *list,
                          int32_t most);
 
-/* The legal ones of two: the same with the splits of a tile in a cluster, their sums beside the
- * ring, and over it where that makes the ring deeper. Their number. */
+/* Writes the legal variants of a schedule that put the splits of a tile into one cluster, with the
+ * partial sums beside the ring, and over the ring if that makes it deeper. Returns their number. */
 int32_t hd_schedule_in_cluster(const hd_problem *problem, const hd_schedule *schedule,
                                hd_schedule out[2]);
 
-/* Under weights_ready CTAs go where those of the predecessor have left, unevenly over the GPCs,
- * and the fullest binds; in clusters of four they have few other places (H200, 112 CTAs: 2 to 7 %
- * less time, docs/bench/attempts.csv, run 12). 1 where the SMs are full anyway. */
+/* The cluster size for cluster launch; 1 if the CTAs fill the SMs anyway. With weights_ready, CTAs
+ * start where those of the predecessor end, so that the busiest GPC is the bottleneck. Clusters of
+ * four spread evenly (H200, 112 CTAs: 2 to 7 % less time, docs/bench/attempts.csv, run 12). */
 int32_t hd_schedule_wanted_cluster_launch(const hd_device_model *device, const hd_problem *problem,
                                           const hd_schedule *schedule);
 
