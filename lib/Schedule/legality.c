@@ -7,7 +7,7 @@
 
 #define REFUSE(status, rule, ...) return hd_error(ctx, status, p->matmul->loc, rule, __VA_ARGS__)
 
-/* One side of a tile: a multiple of unit, from unit to most. */
+/* One dimension of a tile: a multiple of unit, from unit to most. */
 static heddle_status check_side(heddle_context *ctx, const hd_problem *p, const char *rule,
                                 char side, int32_t got, int32_t unit, int32_t most,
                                 const char *why) {
@@ -31,7 +31,7 @@ static heddle_status check_tile(heddle_context *ctx, const hd_problem *p, const 
   return HEDDLE_OK;
 }
 
-/* Each number by schedule_keys.def. */
+/* Integer keys must be within the ranges of schedule_keys.def. */
 static heddle_status check_ranges(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   for (hd_key i = 0; i < HD_N_KEYS; i++) {
     const hd_schedule_key *key = &hd_schedule_keys[i];
@@ -78,7 +78,7 @@ static heddle_status check_persistent(heddle_context *ctx, const hd_problem *p,
   return HEDDLE_OK;
 }
 
-/* Groups: how many tiles there are no launch plan knows, and tiles begin at any column. */
+/* Groups: the launch plan does not know the number of tiles, and tiles begin at any column. */
 static heddle_status check_groups(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   if (!hd_is_grouped(p))
     return HEDDLE_OK;
@@ -110,21 +110,21 @@ static heddle_status check_groups(heddle_context *ctx, const hd_problem *p, cons
   return HEDDLE_OK;
 }
 
-/* Counters of shared tiles lie where other launches of the kernel find them zero, so that no copy
- * of B may lie there. */
+/* Each launch expects the counters of shared tiles in the workspace to be zero, so that a copy of B
+ * cannot use the same workspace. */
 static heddle_status check_copied(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
-  enum { MOST_ROW = 1 << 20 };
+  enum { MAX_ROW_BYTES = 1 << 20 };
   int64_t row = p->k.value * heddle_elem_get(p->b.elem)->container_bits / 8;
   if (s->b_path != HD_B_COPIED)
     return HEDDLE_OK;
   if (p->b.transposed || heddle_elem_get(p->b.elem)->container_bits < 8 || !row ||
-      row > MOST_ROW || (hd_is_batch(p) && !hd_is_grouped(p)))
+      row > MAX_ROW_BYTES || (hd_is_batch(p) && !hd_is_grouped(p)))
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.copied",
            "got b=copied with a B of %s, %s%s, k %lld; legal: k_major, whole bytes, one product or "
            "groups, k fixed and rows up to %d bytes; nearest: b=auto",
            heddle_elem_get(p->b.elem)->name, p->b.transposed ? "mn_major" : "k_major",
            hd_is_batch(p) && !hd_is_grouped(p) ? " of a batch" : "", (long long)p->k.value,
-           MOST_ROW);
+           MAX_ROW_BYTES);
   if (s->stream_k || s->split_k > hd_schedule_along_k(s))
     REFUSE(HEDDLE_INVALID, "schedule.copied-split",
            "got b=copied with split_k=%d reduce=%s stream_k=%d, whose partial sums also use the "
@@ -141,16 +141,16 @@ static int64_t tiles_along(const hd_size *size, int32_t tile) {
   return size->value ? (size->value + tile - 1) / tile : 1;
 }
 
-/* Kernel and grid count tiles in 32 bits, and step past the last one. */
+/* The kernel and the grid count tiles in 32 bits, and the counter may exceed the last tile. */
 static heddle_status check_tiles(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
-  enum { MOST_TILES = 1 << 30 };
+  enum { MAX_TILES = 1 << 30 };
   int64_t tiles = tiles_along(&p->m, s->tile_m) * tiles_along(&p->n, s->tile_n) * s->split_k *
                   tiles_along(&p->g, 1);
-  if (tiles > MOST_TILES)
+  if (tiles > MAX_TILES)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.tiles",
            "got %lld tiles of %dx%d; legal: up to %d, with larger tiles", (long long)tiles,
            s->tile_m,
-           s->tile_n, MOST_TILES);
+           s->tile_n, MAX_TILES);
   return HEDDLE_OK;
 }
 
@@ -170,7 +170,8 @@ static heddle_status check_shared(heddle_context *ctx, const hd_problem *p, cons
   return HEDDLE_OK;
 }
 
-/* Kernel, checker and launch count a cluster along k so: of 2 or 4 CTAs with one tile. */
+/* The kernel, the checker and the launch assume that a cluster along k has 2 or 4 CTAs and one
+ * tile. */
 static heddle_status check_reduce(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   if (s->reduce == HD_REDUCE_WORKSPACE)
     return HEDDLE_OK;
@@ -196,10 +197,10 @@ static heddle_status check_reduce(heddle_context *ctx, const hd_problem *p, cons
   return HEDDLE_OK;
 }
 
-/* A statistic is of 128 rows of D, which one CTA has, when it has all of k. */
+/* A statistic covers 128 rows of D. One CTA must compute all of them, over the whole k. */
 static heddle_status check_statistic(heddle_context *ctx, const hd_problem *p,
                                      const hd_schedule *s) {
-  enum { MOST_HELD = 128 /* accumulators, of which the results take the place */ };
+  enum { MAX_HELD = 128 /* results per thread, which replace the accumulators */ };
   int32_t unit = hd_reduce_rows(p), slabs = unit / HD_SLAB_ROWS;
   if (!p->reduce)
     return HEDDLE_OK;
@@ -227,15 +228,15 @@ static heddle_status check_statistic(heddle_context *ctx, const hd_problem *p,
            "got store=permuted with reduce = %s; legal: direct, quad, staged; nearest: store=quad",
            p->reduce);
   int32_t acc = hd_schedule_accumulators(p, s);
-  if (acc > MOST_HELD)
+  if (acc > MAX_HELD)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-registers",
            "tile %dx%d with reduce = %s holds %d results a thread; legal: %d; nearest: tile n %d",
-           s->tile_m, s->tile_n, p->reduce, acc, MOST_HELD, s->tile_n * MOST_HELD / acc / 8 * 8);
+           s->tile_m, s->tile_n, p->reduce, acc, MAX_HELD, s->tile_n * MAX_HELD / acc / 8 * 8);
   return HEDDLE_OK;
 }
 
-/* A B that comes by one tensor map with N in whole runs, and rows of D that take 16 bytes at a
- * time. */
+/* store=permuted loads B through one tensor map with N in complete runs, and stores rows of D in
+ * pieces of 16 bytes. */
 static heddle_status check_permuted(heddle_context *ctx, const hd_problem *p,
                                     const hd_schedule *s) {
   if (hd_is_batch(p))
@@ -281,7 +282,7 @@ static heddle_status check_permuted(heddle_context *ctx, const hd_problem *p,
   return HEDDLE_OK;
 }
 
-/* D goes by a tensor map, in rows of whole slots. */
+/* store=staged stores D through a tensor map. The rows of a tile consist of complete slots. */
 static heddle_status check_staged(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   if (!hd_schedule_is_wgmma(s) || s->b_path == HD_B_GATHER)
     REFUSE(HEDDLE_INVALID, "schedule.store",

@@ -11,7 +11,7 @@ enum {
 
 #define REFUSE(status, rule, ...) return hd_error(ctx, status, p->matmul->loc, rule, __VA_ARGS__)
 
-/* A problem that was read has an instruction of one family. */
+/* The diagnostic assumes that the problem has an instruction of at least one family. */
 static heddle_status no_instruction(heddle_context *ctx, const hd_problem *p, const char *name) {
   const char *legal = hd_problem_has(p, HD_FAMILY_WGMMA_SP)     ? "wgmma"
                       : hd_problem_has(p, HD_FAMILY_TCGEN05_SP) ? "tcgen05"
@@ -22,8 +22,8 @@ static heddle_status no_instruction(heddle_context *ctx, const hd_problem *p, co
          heddle_elem_get(p->acc_elem)->name, p->target->name, legal);
 }
 
-/* What an epilogue holds beside the accumulators, where ptxas spills for it (ptxas 13.0, every
- * epilogue by every large tile: test/emit/epilogue_registers.test). */
+/* Refuses epilogues whose values, in addition to the accumulators, make ptxas spill (ptxas 13.0,
+ * every epilogue with every large tile: test/emit/epilogue_registers.test). */
 static heddle_status check_epilogue(heddle_context *ctx, const hd_problem *p, const hd_schedule *s,
                                     int32_t acc) {
   enum { LARGE = 128, FULL = 160 };
@@ -59,7 +59,7 @@ static heddle_status check_epilogue(heddle_context *ctx, const hd_problem *p, co
   return HEDDLE_OK;
 }
 
-/* Sums of a k-block are promoted to others between its batch and the next. */
+/* The sums of a k-block are added to the second set of accumulators before the next batch. */
 static heddle_status check_promoted(heddle_context *ctx, const hd_problem *p,
                                     const hd_schedule *s) {
   enum { BLOCK = 8 };
@@ -133,7 +133,7 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
   return HEDDLE_OK;
 }
 
-/* Scales of B come by 128 columns, of which a tile may begin in the middle. */
+/* Scales of B are loaded for bands of 128 columns; a tile may begin in the middle of a band. */
 static heddle_status check_scale_tile(heddle_context *ctx, const hd_problem *p,
                                       const hd_schedule *s) {
   if (p->block && s->stream_k)

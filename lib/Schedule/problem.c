@@ -46,7 +46,7 @@ static hd_dense *dense_slot(hd_problem *p, const hd_op *op) {
   return NULL;
 }
 
-/* Where the vector of indices stands that the operand names; NULL: it names no such. */
+/* The field of p for the index vector that the operand names; NULL: not an index vector. */
 static hd_op **index_slot(hd_problem *p, const hd_op *op) {
   return hd_op_is(op, HD_ATTR_OPERAND, "offsets")     ? &p->offsets
          : hd_op_is(op, HD_ATTR_OPERAND, "gather_b")  ? &p->gather
@@ -205,7 +205,7 @@ static heddle_status check_flow(heddle_context *ctx, const hd_problem *p) {
   return HEDDLE_OK;
 }
 
-/* An operand that nothing reads would still be an argument: a word forgotten, not a wish. */
+/* Refuses operands that no epilogue reads: they would still be arguments of the kernel. */
 static heddle_status check_used(heddle_context *ctx, const hd_problem *p) {
   const hd_dense *operands[] = {&p->c, &p->bias, &p->scale_a, &p->scale_b};
   for (size_t i = 0; i < HD_COUNT(operands); i++) {
@@ -223,7 +223,7 @@ static heddle_status check_used(heddle_context *ctx, const hd_problem *p) {
   return HEDDLE_OK;
 }
 
-/* A scale of one element, or one an index of `size`. */
+/* A scale has one element, or one element per index of `size`. */
 static heddle_status check_scale(heddle_context *ctx, const hd_dense *scale, const hd_size *size,
                                  const char *name) {
   if (!scale->op)
@@ -238,7 +238,7 @@ static heddle_status check_scale(heddle_context *ctx, const hd_dense *scale, con
   return HEDDLE_OK;
 }
 
-/* What is added to D is added before the pair becomes one. */
+/* Refuses C with pairs: it would be added before a pair of rows is combined into a row of D. */
 static heddle_status check_pair(heddle_context *ctx, hd_problem *p) {
   p->pair = hd_act_is_pair(p->act);
   if (!p->pair || !p->c.op)
@@ -308,8 +308,8 @@ static heddle_status check_group(heddle_context *ctx, const hd_problem *p) {
   return HEDDLE_OK;
 }
 
-/* A fixed pitch must hold a row of a fixed size and keep its own promise, and rows start at
- * bytes. */
+/* A fixed pitch must hold a row of fixed size and be a multiple of its divisible_by, and rows must
+ * start at whole bytes. */
 static heddle_status check_pitch(heddle_context *ctx, const hd_dense *x, const hd_size *row,
                                  const char *name) {
   if (!x->op || !x->ld)
@@ -332,7 +332,7 @@ static heddle_status check_pitch(heddle_context *ctx, const hd_dense *x, const h
   return HEDDLE_OK;
 }
 
-/* Gate and up alternate by 8 rows, all of them whole. */
+/* The rows of gate and up are interleaved in blocks of 8, all of them complete. */
 static heddle_status check_pair_rows(heddle_context *ctx, const hd_problem *p) {
   enum { UNIT = 2 * HD_PAIR_ROWS };
   int64_t m = p->m.value ? p->m.value : p->m.divisible_by;

@@ -91,7 +91,7 @@ bool hd_problem_takes(const hd_problem *p, hd_arg_kind arg) {
   case HD_ARG_BETA:
     return p->beta;
   case HD_ARG_NONE:
-  case HD_ARG_WORKSPACE: /* a schedule's */
+  case HD_ARG_WORKSPACE: /* depends on the schedule */
     return false;
   default:
     return hd_arg_is_batch_stride(arg) ? hd_has_stride(p, x) : !x || x->op;

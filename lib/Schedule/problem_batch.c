@@ -1,5 +1,5 @@
-/* A batch: the dimension g of a problem, products of the same sizes whose operands lie a stride
- * apart. */
+/* A batch: dimension g of a problem, the number of products of the same sizes. The matrices of an
+ * operand are a stride apart. */
 #include "Schedule/problem.h"
 #include "Support/batch.h"
 
@@ -50,7 +50,7 @@ static heddle_status check_a(heddle_context *ctx, const hd_problem *p) {
   return HEDDLE_OK;
 }
 
-/* Two products must not write the same element. What a launch gives, it checks. */
+/* Two products must not write the same element. The launch checks values that it provides. */
 static heddle_status check_d(heddle_context *ctx, const hd_problem *p) {
   const hd_size m = {.value = p->m.value / hd_rows_of_d(p)};
   const hd_size *rows = p->d.transposed ? &p->n : &m, *row = p->d.transposed ? &m : &p->n;
@@ -70,7 +70,7 @@ static heddle_status check_d(heddle_context *ctx, const hd_problem *p) {
 
 /* ---- groups ---- */
 
-/* The table of groups lies in shared memory. */
+/* The table of groups is in shared memory, which limits the number of groups. */
 static heddle_status check_groups(heddle_context *ctx, const hd_problem *p) {
   const char *ready = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY) ? "weights_ready" : NULL;
   int64_t most = hd_most_groups(p);
@@ -97,7 +97,7 @@ static heddle_status check_groups(heddle_context *ctx, const hd_problem *p) {
   return HEDDLE_OK;
 }
 
-/* Indices of columns: rows of B that threads bring, and of D that they store, one each. */
+/* Index vectors: one index per column of B to load, per column of D to store, or per summand. */
 static heddle_status check_indices(heddle_context *ctx, const hd_problem *p) {
   const hd_op *indices[] = {p->gather, p->scatter, p->combine};
   for (size_t i = 0; i < HD_COUNT(indices); i++) {
@@ -127,7 +127,8 @@ static heddle_status check_indices(heddle_context *ctx, const hd_problem *p) {
   return HEDDLE_OK;
 }
 
-/* The products' columns lie in the workspace, as long as the rows of D, which is col_major. */
+/* With combine_d, the workspace holds the columns of the products, with as many rows as D, which is
+ * col_major. */
 static heddle_status check_combine(heddle_context *ctx, const hd_problem *p) {
   if (!p->combine)
     return HEDDLE_OK;

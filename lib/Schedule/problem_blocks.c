@@ -1,4 +1,4 @@
-/* Block scales of a problem: one for each `block` elements of k of a row of A, of a column of B. */
+/* Block scales of a problem: one per `block` elements of k in a row of A, or a column of B. */
 #include "Schedule/problem.h"
 
 static bool defines(const hd_value *value, const hd_op *op) {
@@ -44,7 +44,7 @@ const hd_spec_row *hd_problem_scaled_row(const hd_problem *p) {
   return best;
 }
 
-/* Scales of f32: of 8-bit floats in f32, a k-block of them each. */
+/* f32 scales require 8-bit floats with f32 accumulators, and one k-block per scale. */
 static heddle_status check_promoted(heddle_context *ctx, const hd_problem *p) {
   enum { BLOCK = 128 };
   const heddle_elem_info *a = heddle_elem_get(p->a_elem), *b = heddle_elem_get(p->b.elem);
@@ -67,7 +67,7 @@ static heddle_status check_promoted(heddle_context *ctx, const hd_problem *p) {
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "problem.block-rows",
                     "got a scale for %d rows of A; legal: 1, %d; nearest: rows = %d", p->block_rows,
                     HD_SCALE_TILE_ROWS, HD_SCALE_TILE_ROWS);
-  if (p->pair && p->block_rows > 1) /* 128 rows as packed are 64 of gate's, and 64 of up's */
+  if (p->pair && p->block_rows > 1) /* 128 packed rows are 64 rows of gate and 64 of up */
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "problem.block-rows",
                     "got a scale for %d rows of A with act = %s, whose rows of gate and up are "
                     "interleaved by 8; nearest: a scale for each row, without rows",
@@ -75,7 +75,7 @@ static heddle_status check_promoted(heddle_context *ctx, const hd_problem *p) {
   return HEDDLE_OK;
 }
 
-/* Rows that share a scale are of A, and its scales f32. */
+/* Only rows of A with f32 scales can share a scale. */
 static heddle_status check_rows(heddle_context *ctx, const hd_problem *p) {
   const hd_op *b = hd_op_has(p->block_b.op, HD_ATTR_ROWS) ? p->block_b.op : NULL;
   const hd_op *a = p->block_rows > 1 && p->block_a.elem != HEDDLE_F32 ? p->block_a.op : NULL;

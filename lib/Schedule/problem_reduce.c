@@ -1,10 +1,10 @@
-/* A statistic of D: of each 128 rows of a column, beside D or as the scale that divides them. */
+/* A statistic of each 128 rows of a column of D, stored with D or as the scale that divides D. */
 #include "Schedule/problem.h"
 
 #define REFUSE(...)                                                                                \
   return hd_error(ctx, HEDDLE_UNSUPPORTED, p->store->loc, "problem.reduce", __VA_ARGS__)
 
-/* A warp of wgmma's rows of a column lie in 8 lanes; tensor memory has a lane each. */
+/* Requires wgmma, where 8 lanes of a warp hold a column. In tensor memory each row has a lane. */
 static heddle_status check_instruction(heddle_context *ctx, const hd_problem *p) {
   if (hd_problem_has(p, HD_FAMILY_WGMMA_SP))
     return HEDDLE_OK;

@@ -1,8 +1,8 @@
 /* The instruction rows that a problem can use. */
 #include "Schedule/problem.h"
 
-/* The scales that the row takes are the problem's, or neither has any; those of sums that are
- * promoted no row takes. */
+/* Whether the row applies the block scales of the problem, or neither has any. For promoted sums,
+ * any wgmma row qualifies, since no instruction applies their scales. */
 static bool takes_blocks(const hd_problem *p, const hd_spec_row *row) {
   if (hd_scales_promoted(p))
     return row->family == HD_FAMILY_WGMMA_SP;
@@ -12,7 +12,7 @@ static bool takes_blocks(const hd_problem *p, const hd_spec_row *row) {
                        row->operand[HD_OPERAND_SCALE_B].elem == p->block_b.elem);
 }
 
-/* Of verified rows, since no other is generated. */
+/* Considers only rows that can be generated, which are the verified ones. */
 static const hd_spec_row *first_row(const hd_problem *p, const hd_mma_query *query) {
   size_t at = 0;
   const hd_spec_row *row = hd_spec_next_mma(query, &at);
@@ -33,11 +33,11 @@ static const hd_spec_row *find_row(const hd_problem *p, hd_family family, const 
   query.target = p->target;
   query.a_in_registers = a_in_registers || family == HD_FAMILY_MMA_SP;
   query.kind = kind;
-  query.k = hd_k_block_size(p->a_elem) / 2; /* the packed order holds two k-steps a k-block */
+  query.k = hd_k_block_size(p->a_elem) / 2; /* the packed order has two k-steps per k-block */
   return first_row(p, &query);
 }
 
-/* Of the problem's own kind, or the first one that takes it. 128 rows a CTA; n stands in the
+/* A row of the problem's kind, or the first one of any kind. 128 rows per CTA. n is a field of the
  * instruction descriptor. */
 static const hd_spec_row *find_tensor_row(const hd_problem *p, int ctas) {
   hd_mma_query query = HD_MMA_ANY;
@@ -54,8 +54,8 @@ static const hd_spec_row *find_tensor_row(const hd_problem *p, int ctas) {
   return first_row(p, &query);
 }
 
-/* Narrow floats come without a .kind where the ISA has them so, else as kind::f8f6f4; with block
- * scales as the first kind that takes them. */
+/* Prefers rows without a .kind, then kind::f8f6f4 for narrow floats. With block scales and without
+ * a kind in the problem: the first kind that applies them. */
 const hd_spec_row *hd_problem_row(const hd_problem *p, hd_family family, int n,
                                   bool a_in_registers) {
   if (family == HD_FAMILY_TCGEN05_SP)
