@@ -2,8 +2,8 @@
 
 #include "Support/arena.h"
 
-/* The default's sums within a cluster stay only beside words that they agree with. Who names the
- * splits means those through the workspace: so did every record before there were others. */
+/* Drops the default's reduction within a cluster if the words contradict it. A text that gives
+ * split_k without reduce means the workspace, which was once the only kind of reduction. */
 static void leave_cluster(const hd_schedule_words *words, hd_schedule *s) {
   bool own_persistent = hd_words_have(words, HD_KEY_PERSISTENT);
   if (s->reduce == HD_REDUCE_WORKSPACE || (!hd_words_have(words, HD_KEY_SPLIT_K) &&
@@ -14,8 +14,8 @@ static void leave_cluster(const hd_schedule_words *words, hd_schedule *s) {
     s->persistent = 1;
 }
 
-/* The default's stores, orders, CTAs per SM and copy of B are for its own tiles; beside other words
- * of how a kernel is made the usual ones are meant, unless these are given, too. */
+/* The default's stores, orders, CTAs per SM and copy of B fit its own tiles. If the words change
+ * the structure of the kernel, these keys get their initial values, unless they are given too. */
 static void leave_savings(const hd_schedule_words *words, hd_schedule *s) {
   static const hd_key savings[] = {HD_KEY_STORE, HD_KEY_K_ORDER, HD_KEY_RASTER_GROUP,
                                    HD_KEY_CTAS_PER_SM, HD_KEY_B_PATH};
@@ -36,13 +36,13 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_device_model *de
                                   const hd_problem *p, const hd_schedule_words *words,
                                   hd_schedule *schedule) {
   hd_schedule s = hd_schedule_default(device, p);
-  /* The family decides the other defaults, the tile the warps and stages: so in that order. */
+  /* The family determines the other defaults, and the tile the warps and stages: in this order. */
   if (hd_words_have(words, HD_KEY_FAMILY) && words->value.family != s.family)
     s = hd_schedule_default_of(device, p, words->value.family);
   leave_savings(words, &s);
   hd_schedule_apply(words, &s);
   if (p->gather && s.b_path != HD_B_COPIED && !hd_words_have(words, HD_KEY_CLUSTER))
-    s.cluster = 1; /* as no copy is shared */
+    s.cluster = 1; /* gathered rows cannot be multicast */
   HD_TRY(hd_schedule_check_extents(ctx, p, &s));
   bool own_tile = hd_words_have(words, HD_KEY_TILE);
   if (own_tile && !hd_words_have(words, HD_KEY_WARPS))
@@ -53,7 +53,7 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_device_model *de
     s.split_k = 1;
   if (!hd_words_have(words, HD_KEY_REDUCE))
     leave_cluster(words, &s);
-  /* A cluster along k has one tile, and nothing to share. */
+  /* A cluster along k has one tile and multicasts no operand. */
   if (hd_schedule_along_k(&s) > 1 && !hd_words_have(words, HD_KEY_PERSISTENT))
     s.persistent = 0;
   if (hd_schedule_along_k(&s) > 1 && !hd_words_have(words, HD_KEY_CLUSTER))

@@ -1,31 +1,31 @@
 #include "Schedule/resources.h"
 
 enum {
-  BARRIER_BYTES = 16, /* full and empty of a stage */
-  TENSOR_BYTES = 8,   /* and of tcgen05 its metadata's, */
-  SUMS_BYTES = 40,    /* full and empty of the accumulators, and tensor memory's address */
+  BARRIER_BYTES = 16, /* full and empty barriers of a stage */
+  TENSOR_BYTES = 8,   /* tcgen05: a stage's barrier for the metadata */
+  SUMS_BYTES = 40,    /* tcgen05: barriers of the accumulators, and the address of tensor memory */
   PARTIAL_BYTES = 4,
-  STREAM_BYTES = 80 << 10, /* of A on the way to an SM: fewer do not cover the latency; more lie in
-                            * each other's way (H200: docs/bench/attempts.csv, run 9) */
-  AHEAD_BYTES = 60 << 10,  /* of A that is read ahead: B's copies wait behind it, however early its
-                            * predecessor has ended (H100, docs/bench/README.md) */
-  AHEAD_STAGES = 8,        /* at least */
-  ALIGN_SLACK = 1024,      /* the dynamic part starts at any 1024-byte boundary: B's swizzle atom */
-  CTA_BYTES = 1024,        /* of an SM's shared memory, the system's for each CTA */
-  SHARED_UNIT = 128,       /* in which shared memory is given out */
+  STREAM_BYTES = 80 << 10, /* bytes of A in flight to an SM: fewer do not cover the latency, more
+                            * slow each other down (H200: docs/bench/attempts.csv, run 9) */
+  AHEAD_BYTES = 60 << 10,  /* bytes of A read before griddepcontrol.wait: B's copies queue behind
+                            * them even after an early wait (H100, docs/bench/README.md) */
+  AHEAD_STAGES = 8,        /* minimum number of stages for that */
+  ALIGN_SLACK = 1024,      /* padding that aligns the ring to 1024 bytes: B's swizzle atom */
+  CTA_BYTES = 1024,        /* shared memory that the system reserves per CTA */
+  SHARED_UNIT = 128,       /* allocation unit of shared memory */
   PRODUCER_THREADS = 128,  /* ORDER WARPS: split_roles */
-  TENSOR_THREADS = 416,    /* of the four roles of tcgen05 */
-  TENSOR_SHARED = 48, /* columns, all of a warp's in registers, where tiles are shared over k */
-  LEAST_COLUMNS = 32,
-  OTHER_REGISTERS = 40,          /* addresses, metadata, scalars beside the accumulators */
-  MMA_REGISTERS = 112,           /* fragments of A and B, and the addresses of copies, as well */
+  TENSOR_THREADS = 416,    /* threads of the four roles of tcgen05 */
+  TENSOR_SHARED = 48, /* maximum columns if tiles are shared over k: a warp holds all of them */
+  MIN_TENSOR_COLUMNS = 32,
+  OTHER_REGISTERS = 40,          /* addresses, metadata, scalars besides the accumulators */
+  MMA_REGISTERS = 112,           /* the same, plus fragments of A and B and addresses of copies */
   WARPGROUP_ACCUMULATORS = 192,  /* 255 registers less addresses, metadata, scalars */
-  REGISTER_A_ACCUMULATORS = 128, /* beside fragments of A */
-  SPLIT_ACCUMULATORS = 96, /* beside the partials of other splits: with 128 some kernels spill */
+  REGISTER_A_ACCUMULATORS = 128, /* besides fragments of A */
+  SPLIT_ACCUMULATORS = 96, /* besides the partials of other splits: with 128 some kernels spill */
   STREAM_ACCUMULATORS = 128,
-  PROMOTED_ACCUMULATORS = 96, /* of two sets each */
-  PROMOTED_SHARED = 64, /* beside partials of other splits, A's fragments, or fewer registers */
-  EXCHANGE_ACCUMULATORS = 160, /* of 208 registers, of which the producer's plan leaves so many */
+  PROMOTED_ACCUMULATORS = 96, /* in each of two sets */
+  PROMOTED_SHARED = 64, /* the same besides partials of other splits or fragments of A */
+  EXCHANGE_ACCUMULATORS = 160, /* of the 208 registers that the producer's allocation leaves */
   NARROW_TILE = 64             /* columns; ORDER NARROW: enumerate */
 };
 
@@ -50,10 +50,10 @@ int32_t hd_schedule_b_share(const hd_problem *p, const hd_schedule *s, int32_t *
   return s->tile_n * along_n(s) / s->cluster;
 }
 
-/* Columns past N that a box asks for are slow, and slow down the other CTAs: a tile in which N may
- * end is loaded by up to four boxes. Time on an H200 with one box, with two and with four: bf16
- * 4096 x 4096 x 72 by tile=64x64 16.9, 12.8, 11.4 us, and 5120 x 5120 x 333 by tile=128x128 25.1,
- * 29.6, 22.7 us. Tiles before N take up to 6 % longer with four boxes than with one. */
+/* Columns of a box past N are slow and slow down other CTAs, so that a tile in which N may end is
+ * loaded by up to four boxes. Time on an H200 with one, two and four boxes: bf16 4096 x 4096 x 72
+ * with tile=64x64 16.9, 12.8, 11.4 us; 5120 x 5120 x 333 with tile=128x128 25.1, 29.6, 22.7 us.
+ * Complete tiles take up to 6 % longer with four boxes than with one. */
 int32_t hd_schedule_b_box(const hd_problem *p, const hd_schedule *s) {
   enum { MIN_COLUMNS = 16, MAX_BOXES = 4, STEP = 8 };
   int32_t unit, share = hd_schedule_b_share(p, s, &unit);
@@ -67,7 +67,8 @@ int32_t hd_schedule_b_box(const hd_problem *p, const hd_schedule *s) {
 
 /* ---- shared memory ---- */
 
-/* Of f32 in whole lines, as boxes of a tensor map land; of blocks of rows as many as one brings. */
+/* Bytes of f32 scales in a stage, rounded up to 128, since boxes of a tensor map are aligned to it.
+ * If blocks of rows share scales, a stage has those of one box. */
 static int32_t promoted_bytes(const hd_problem *p, int which, int32_t rows) {
   enum { LINE = 128, BYTES = 4 };
   int32_t n = which == 0 && p->block_rows > 1 ? HD_SCALE_BOX : rows;
@@ -91,15 +92,15 @@ int32_t hd_schedule_stage_bytes(const hd_problem *p, const hd_schedule *s) {
           hd_schedule_scale_bytes(p, s, 1));
 }
 
-/* An owner has as many columns as four lanes store together, or more. A k that is known at launch
- * may leave CTAs without a k-block, and without accumulators. */
+/* An owner has at least the columns that four lanes store together. If k is known only at launch,
+ * some CTAs may have no k-block and hence no accumulators, so that only the first one owns. */
 int32_t hd_schedule_owners(const hd_problem *p, const hd_schedule *s) {
   enum { BLOCK = 8, LANES = 4 };
   int32_t n = hd_schedule_along_k(s), least = LANES * hd_d_run(p);
   return p->k.value && s->tile_n % (n * BLOCK) == 0 && s->tile_n / n >= least ? n : 1;
 }
 
-/* Partial sums that an owner receives; and their barriers, and one that tells of drained rings. */
+/* Bytes of the partial sums that an owner receives. */
 static int32_t received_bytes(const hd_problem *p, const hd_schedule *s) {
   int32_t each = s->tile_m * s->tile_n / hd_schedule_owners(p, s) * PARTIAL_BYTES;
   return (hd_schedule_along_k(s) - 1) * each;
@@ -110,15 +111,15 @@ static int32_t barrier_bytes(const hd_schedule *s) {
   return (s->stages + hd_schedule_along_k(s) - 1) * BARRIER_BYTES + tensor;
 }
 
-/* Of groups (IR/shared_layout.h), and the sum behind the last one, in cells. */
+/* The table of groups (IR/shared_layout.h) and the total after the last one, in 128-byte cells. */
 int32_t hd_schedule_group_bytes(const hd_problem *p) {
   enum { CELL = 128, EACH = 16 };
   return hd_is_grouped(p) ? ((int32_t)(hd_most_groups(p) + 1) * EACH + CELL - 1) / CELL * CELL : 0;
 }
 
-/* A warpgroup's slabs follow each other: they are parts of a block, or whole blocks. */
+/* The slabs of a warpgroup are consecutive: part of a block, or one or more complete blocks. */
 hd_reduce_slots hd_schedule_reduce_slots(const hd_problem *p, const hd_schedule *s) {
-  enum { CELL = 128, WARPS = 4 /* of a group */ };
+  enum { CELL = 128, WARPS = 4 /* per warpgroup */ };
   int32_t slabs = hd_reduce_rows(p) / HD_SLAB_ROWS, groups = s->warps_m / WARPS;
   if (!p->reduce || !groups)
     return (hd_reduce_slots){0};
@@ -148,9 +149,8 @@ int32_t hd_schedule_shared_limit(const hd_problem *p, const hd_schedule *s) {
                       : (int32_t)p->target->shared_per_sm / s->ctas_per_sm - CTA_BYTES;
 }
 
-/* Two slots, so that one is filled while the other is read, where the stages leave room and the
- * slots of a tile come out even: then each fill of a slot is two fills behind its last one, across
- * tiles too. */
+/* Two slots per warp, so that one is filled while the other is read, if the stages leave room and a
+ * tile takes an even number of fills. Slots then alternate across tiles as well. */
 hd_store_slot hd_store_slot_of(const hd_problem *p, const hd_schedule *s) {
   enum { WIDEST = 128, NARROWEST = HD_NARROWEST_SLOT };
   int32_t elem = heddle_elem_get(p->d.elem)->container_bits / 8;
@@ -193,7 +193,7 @@ int32_t hd_schedule_shared_accumulators(const hd_problem *p, const hd_schedule *
   return a_thread - (mma ? MMA_REGISTERS : OTHER_REGISTERS);
 }
 
-/* That hold so many bytes of A on an SM. */
+/* Stages per CTA such that the CTAs of an SM hold `bytes` bytes of A, from 2 to HD_USUAL_STAGES. */
 static int32_t stages_of(const hd_problem *p, const hd_schedule *s, int32_t bytes) {
   int32_t k_blocks = s->tile_k / hd_k_block_size(p->a_elem);
   int32_t each = s->ctas_per_sm * k_blocks * (s->tile_m / HD_SLAB_ROWS) * hd_block_bytes(p->a_elem);
@@ -219,7 +219,7 @@ int32_t hd_schedule_wanted_stages(const hd_problem *p, const hd_schedule *s) {
 }
 
 int32_t hd_schedule_fitting_stages(const hd_problem *p, const hd_schedule *s) {
-  int32_t slots = hd_store_slot_of(p, s).bytes * s->warps_m; /* one a warp */
+  int32_t slots = hd_store_slot_of(p, s).bytes * s->warps_m; /* one per warp */
   int32_t sums = hd_schedule_over_ring(s) ? 0 : received_bytes(p, s);
   int32_t barriers =
       (hd_schedule_along_k(s) - 1) * BARRIER_BYTES + (hd_schedule_is_tensor(s) ? SUMS_BYTES : 0);
@@ -242,8 +242,9 @@ static int32_t power_in(int32_t x, int32_t most) {
   return p;
 }
 
-/* wgmma: two warpgroups where there are two slabs. mma: four or eight warps of 32 x 32 and more,
- * their number a power of two, so that rows of B divide among them. */
+/* wgmma: two warpgroups if the tile has an even number of slabs. mma: up to eight warps, and more
+ * than four only with at least 32 x 32 elements per warp. Their number is a power of two, so that
+ * the rows of B divide evenly among them. */
 void hd_schedule_default_warps(hd_schedule *s) {
   if (hd_schedule_is_wgmma(s)) {
     s->warps_m = s->tile_m % 128 == 0 ? 8 : 4;
@@ -265,17 +266,17 @@ void hd_schedule_default_warps(hd_schedule *s) {
 
 /* ---- tensor memory ---- */
 
-/* A stage's metadata, and tiles of block scales. */
+/* Columns of tensor memory per stage: metadata, and tiles of block scales. */
 static int32_t stage_columns(const hd_problem *p, const hd_schedule *s) {
   int32_t scales =
       hd_schedule_scale_bytes(p, s, 0) + hd_schedule_scale_bytes(p, s, 1);
   return 2 * hd_block_meta_words(p->a_elem) + scales / HD_SCALE_TILE_BYTES * HD_SCALE_TILE_COLUMNS;
 }
 
-/* A power of two. */
+/* Allocated columns, a power of two. */
 static int32_t columns_of(const hd_problem *p, const hd_schedule *s, int32_t slots) {
   int32_t used = slots * s->tile_n + s->stages * stage_columns(p, s);
-  int32_t columns = LEAST_COLUMNS;
+  int32_t columns = MIN_TENSOR_COLUMNS;
   while (columns < used)
     columns *= 2;
   return columns;
@@ -300,21 +301,22 @@ int32_t hd_schedule_columns(const hd_problem *p, const hd_schedule *s) {
 /* ---- registers ---- */
 
 int32_t hd_schedule_accumulators(const hd_problem *p, const hd_schedule *s) {
-  /* Columns of a strip, half of them a lane; the rest is not in registers. */
-  enum { MOST_AT_ONCE = 128 };
+  /* tcgen05: columns of a strip that are in registers at a time. A lane holds half of them. */
+  enum { MAX_AT_ONCE = 128 };
   if (hd_schedule_is_tensor(s) && hd_schedule_shares_tiles(s))
     return s->tile_n;
   if (hd_schedule_is_tensor(s))
-    return (s->tile_n < MOST_AT_ONCE ? s->tile_n : MOST_AT_ONCE) / 2;
+    return (s->tile_n < MAX_AT_ONCE ? s->tile_n : MAX_AT_ONCE) / 2;
   int32_t threads = s->warps_m * s->warps_n * 32;
-  /* Partial sums are 32 bits wide, whatever the accumulators are. */
+  /* Partial sums are 32 bits wide for all types of accumulators. */
   int32_t bits = hd_schedule_shares_tiles(s) ? 32 : heddle_elem_get(p->acc_elem)->container_bits;
   return threads ? s->tile_m * s->tile_n / threads * bits / 32 : 0;
 }
 
 int32_t hd_schedule_sets(const hd_problem *p) { return hd_scales_promoted(p) ? 2 : 1; }
 
-/* Partials of other splits are held beside the sums, and the addresses of both. */
+/* Whether the CTAs fit on an SM. Split-K and stream-K through the workspace also hold the partials
+ * of other CTAs and the addresses of both. */
 static bool has_room(const hd_problem *p, const hd_schedule *s) {
   bool adds = hd_schedule_shares_tiles(s) && hd_schedule_along_k(s) == 1;
   int32_t sets = adds ? 2 : hd_schedule_sets(p);

@@ -43,8 +43,8 @@ const hd_schedule hd_schedule_initial = {
 #include "Schedule/schedule_keys.def"
 };
 
-/* What keys were called in version 0.1, still read in 0.2: texts, choices and databases of users
- * hold them. */
+/* The names of keys in version 0.1. Version 0.2 still reads them, since texts, choices and
+ * databases of users contain them. */
 static const struct old_name {
   const char *name;
   hd_key key;
@@ -164,14 +164,14 @@ void hd_schedule_print(const hd_schedule *schedule, char out[HD_SCHEDULE_TEXT]) 
 
 /* ---- parsing ---- */
 
-/* n numbers separated by x, none negative. */
+/* Reads n non-negative numbers separated by x. */
 static bool read_ints(const char *text, int32_t *out, int n) {
-  enum { MOST = 1 << 20 };
+  enum { MAX_VALUE = 1 << 20 };
   for (int i = 0; i < n; i++) {
     char *end;
     errno = 0;
     long v = strtol(text, &end, 10);
-    if (end == text || errno || v < 0 || v > MOST)
+    if (end == text || errno || v < 0 || v > MAX_VALUE)
       return false;
     out[i] = (int32_t)v;
     if (i + 1 < n && *end != 'x')
@@ -198,7 +198,7 @@ static bool read_value(const hd_schedule_key *key, const char *text, int32_t v[3
     return read_ints(text, v, 1);
   case HD_KEY_PAIR:
     return read_ints(text, v, 2);
-  case HD_KEY_TRIPLE: /* k is one k-block of the type unless it is said */
+  case HD_KEY_TRIPLE: /* without k: 0, one k-block of the type */
     v[2] = 0;
     return read_ints(text, v, 3) || read_ints(text, v, 2);
   }
@@ -240,7 +240,7 @@ static heddle_status refuse_key(heddle_context *ctx, hd_loc loc, const char *nam
   return status;
 }
 
-/* given: the keys that this text has given so far. */
+/* given: the keys found so far in this text. */
 static heddle_status parse_pair(heddle_context *ctx, hd_loc loc, char *pair, uint32_t *given,
                                 hd_schedule_words *words) {
   char *eq = strchr(pair, '=');

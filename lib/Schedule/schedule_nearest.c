@@ -1,20 +1,20 @@
-/* The legal schedule nearest to one that was refused, in the words of its author: one word changed
- * as little as will do, else each in turn kept, changed, or left out. */
+/* Finds the legal schedule nearest to a refused one, in terms of the given words: changes one word
+ * as little as possible; if that fails, keeps, changes or omits the words one by one. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "Schedule/resolve.h"
 
-enum { MOST_CHANGES = 258 /* tiles, and none */ };
+enum { MAX_CHANGES = 258 /* all tiles, and omitting the word */ };
 
-/* What the words are for. */
+/* The device and problem for which the words were given. */
 typedef struct asker {
   const hd_device_model *device;
   const hd_problem *p;
   hd_schedule usual; /* the default */
 } asker;
 
-/* Another value of a word, and how far it is from the one that was asked for. */
+/* Another value of a word, and its distance from the given one. */
 typedef struct change {
   int32_t v[3];
   bool leaves_out;
@@ -22,7 +22,7 @@ typedef struct change {
 } change;
 
 typedef struct changes {
-  change list[MOST_CHANGES];
+  change list[MAX_CHANGES];
   int n;
 } changes;
 
@@ -31,7 +31,7 @@ static bool are_legal(const asker *a, const hd_schedule_words *words, hd_schedul
          hd_schedule_fits(a->p, s);
 }
 
-/* ---- what a word could be instead ---- */
+/* ---- other values of a word ---- */
 
 static double apart(int x, int y) { return fabs(log2((x + 1.0) / (y + 1.0))); }
 
@@ -40,12 +40,12 @@ static void add(changes *c, int x, int y, double distance) {
 }
 
 static void add_integers(changes *c, int asked) {
-  enum { MOST_IN_ROW = 32, MOST = 1024 };
-  for (int i = 0; i <= MOST; i = i < MOST_IN_ROW ? i + 1 : 2 * i)
+  enum { MAX_CONSECUTIVE = 32, MAX_VALUE = 1024 };
+  for (int i = 0; i <= MAX_VALUE; i = i < MAX_CONSECUTIVE ? i + 1 : 2 * i)
     add(c, i, 0, apart(i, asked));
 }
 
-/* Tiles of whole slabs and panels; or powers of two of warps. */
+/* Tiles of complete slabs and 8-column blocks; or numbers of warps that are powers of two. */
 static void add_pairs(changes *c, bool tile, const int32_t asked[3]) {
   int least_m = tile ? 64 : 1, most_m = tile ? 512 : 16;
   int least_n = tile ? 8 : 1, most_n = tile ? 256 : 16;
@@ -54,7 +54,7 @@ static void add_pairs(changes *c, bool tile, const int32_t asked[3]) {
       add(c, m, n, apart(m, asked[0]) + apart(n, asked[1]));
 }
 
-/* The default's is the nearest. */
+/* The default's word is the nearest. */
 static void add_words(changes *c, const char *const *words, int32_t usual) {
   for (int i = 0; words[i]; i++)
     add(c, i, 0, i == usual ? 0.5 : 1);
@@ -65,7 +65,7 @@ static int is_farther(const void *x, const void *y) {
   return (a > b) - (a < b);
 }
 
-/* Nearest first; the last leaves the word out. */
+/* Lists the nearest change first. The last one omits the word. */
 static void list_changes(const asker *a, const hd_schedule *asked, hd_key key, changes *c) {
   enum { FARTHEST = 64 };
   const hd_schedule_key *of = &hd_schedule_keys[key];
@@ -83,7 +83,7 @@ static void list_changes(const asker *a, const hd_schedule *asked, hd_key key, c
   qsort(c->list, (size_t)c->n, sizeof *c->list, is_farther);
 }
 
-/* Changes one word as little as makes all legal: how far that is, INFINITY when nothing does. */
+/* Makes the words legal by the smallest change of one word. Returns its distance, or INFINITY. */
 static double mend(const asker *a, hd_schedule_words *words, hd_key key, double most) {
   changes c;
   hd_schedule unused;
@@ -140,8 +140,8 @@ void hd_schedule_note_nearest(heddle_context *ctx, const hd_device_model *device
   if (!words.given || (!mend_one(&a, &words) && !mend_all(&a, &words)) ||
       !are_legal(&a, &words, &s))
     return;
-  /* The record's values of all keys that were asked for: what is left out here would stand in the
-   * kernel's own words. */
+  /* Prints the values of all keys that were given: a key that is omitted here would still be
+   * in the kernel's own words. */
   all = (hd_schedule_words){.value = s, .given = asked->given};
   if (!are_legal(&a, &all, &same))
     all.given = (1u << HD_N_KEYS) - 1;

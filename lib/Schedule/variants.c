@@ -22,9 +22,9 @@ int32_t hd_b_variant_align(const hd_b_variant *v, heddle_elem elem) {
 }
 
 bool hd_b_variant_is_async(const hd_b_variant *v, heddle_elem elem) {
-  enum { LEAST_ASYNC = 4 };
+  enum { MIN_ASYNC_BYTES = 4 };
   return v->path == HD_B_CP_ASYNC ||
-         (v->path == HD_B_GATHER && hd_b_variant_align(v, elem) >= LEAST_ASYNC);
+         (v->path == HD_B_GATHER && hd_b_variant_align(v, elem) >= MIN_ASYNC_BYTES);
 }
 
 int32_t hd_run_align(const hd_problem *p, heddle_elem elem) {
@@ -36,15 +36,15 @@ bool hd_reads_c_rows(const hd_problem *p) { return p->c.op && !p->c.transposed; 
 bool hd_reads_bias_n(const hd_problem *p) { return p->bias.op && p->bias_along_n; }
 bool hd_reads_scale_n(const hd_problem *p) { return p->scale_b.op && !p->scale_b.one; }
 
-/* Else N, or an address, is left to the launch. */
+/* Whether every launch can use the permuting kernel; else it depends on N or on an address. */
 static bool always_permutes(const hd_problem *p) {
   int64_t n = p->n.value ? p->n.value : p->n.divisible_by;
   return n % (4 * hd_d_run(p)) == 0 && !hd_reads_c_rows(p) && !hd_reads_bias_n(p) &&
          !hd_reads_scale_n(p);
 }
 
-/* By index cp.async of 16 bytes gathers, or a copy ahead, and nothing else. Other rows of 16 bytes
- * have a tensor map where it gathers alone. */
+/* With gather_b, only a copy of B or cp.async of 16 bytes can load B. Without gather_b, wgmma and
+ * tcgen05 do not gather rows that are aligned to 16 bytes, since a tensor map can load them. */
 static bool takes_index(const hd_b_variant *v, const hd_problem *p) {
   bool gathers = v->path == HD_B_GATHER, whole = v->align == HD_COPY_ALIGN;
   if (v->path == HD_B_COPIED)
@@ -52,15 +52,16 @@ static bool takes_index(const hd_b_variant *v, const hd_problem *p) {
   return p->gather ? whole && (gathers || v->path == HD_B_CP_ASYNC) : !gathers || !whole;
 }
 
-/* tcgen05 reads B as wgmma does. Of elements of four bytes "gather" is all that "gather4" would
- * be. */
+/* Whether the variant exists for the family and the type. tcgen05 reads B as wgmma does. An aligned
+ * gather of whole elements would equal "gather", for example "gather4" of four-byte elements. */
 static bool serves(const hd_b_variant *v, const hd_problem *p, const hd_schedule *s) {
   bool again = v->path == HD_B_GATHER && v->align &&
                v->align * 8 <= heddle_elem_get(p->b.elem)->container_bits;
   return v->family == (hd_schedule_is_tensor(s) ? HD_FAMILY_WGMMA_SP : s->family) && !again;
 }
 
-/* Nothing is copied of a B that a launch brings at a pitch which a tensor map takes. */
+/* Whether the schedule's b path includes the variant. b=copied includes TMA, so that a B with a
+ * pitch that is legal in a tensor map is not copied. */
 static bool is_named(const hd_b_variant *v, const hd_schedule *s) {
   if (s->b_path == HD_B_AUTO)
     return v->path != HD_B_COPIED;
@@ -73,13 +74,14 @@ static bool wanted(const hd_b_variant *v, const hd_problem *p, const hd_schedule
   if (!is_named(v, s))
     return false;
   bool permuted = s->store == HD_STORE_PERMUTED;
-  if (v->permutes && hd_is_batch(p)) /* its tensor map has no dimension left */
+  if (v->permutes && hd_is_batch(p)) /* the tensor map has no dimension left for the batch */
     return false;
   if (v->permutes ? !permuted : permuted && v->path == HD_B_TMA && always_permutes(p))
     return false;
   int32_t bits = heddle_elem_get(p->b.elem)->container_bits;
   int64_t pitch_bytes = p->b.ld * bits / 8;
-  /* Of a bucket, what serves frameworks' operands; what is misaligned takes the last kernel. */
+  /* A bucket has only the variants for the aligned operands of frameworks. Misaligned operands use
+   * the last kernel. */
   if (hd_op_has(p->kernel, HD_ATTR_BUCKET) && v->align < HD_COPY_ALIGN &&
       v->path != HD_B_COPIED && pitch_bytes % HD_COPY_ALIGN == 0)
     return false;
@@ -115,7 +117,7 @@ const hd_b_variant *hd_b_variant_match(const hd_problem *p, const hd_schedule *s
   return NULL;
 }
 
-/* A gathered B is not multicast; of a pair of CTAs each gathers its own half. */
+/* A gathered B is not multicast. In a pair of CTAs, each gathers its own half. */
 void hd_b_variant_narrow(const hd_b_variant *v, hd_schedule *s) {
   bool falls_back = s->store == HD_STORE_PERMUTED || s->store == HD_STORE_STAGED;
   s->b_path = v->path;
