@@ -1,5 +1,5 @@
-/* Sizes are sampled: for each sample, what a kernel of that fixed size would take. The plan covers
- * the samples with the schedules that lose least against those, where a bucket must gain 2 %. */
+/* Samples sizes, and chooses for each sample the schedule of a kernel of that fixed size. The plan
+ * covers the samples with the schedules that lose least against these. A bucket must gain 2 %. */
 #include "Choice/bucket_choose.h"
 
 #include <math.h>
@@ -12,11 +12,11 @@
 #include "Support/arena.h"
 #include "Support/diag.h"
 
-enum { MOST_SAMPLES = 96, MOST_CANDIDATES = MOST_SAMPLES };
-#define TOLERANCE 0.02 /* a bucket that gains less is not made */
+enum { MAX_SAMPLES = 96, MAX_CANDIDATES = MAX_SAMPLES };
+#define TOLERANCE 0.02 /* a bucket that gains less is omitted */
 
-/* Multiples of what tiles count in, then sixteen to an octave, eight from 512, and four from 1024
- * on. Above the last, schedules stay. */
+/* Multiples of 8 or 16 (the units of tile widths), up to sixteen sizes per octave; eight from 512,
+ * and four from 1024. Sizes above the last one get the same schedule. */
 static const int64_t sizes[] = {
     1,    8,    16,   24,   32,   40,   48,   56,   64,   80,   96,   112,   128,   144,   160,
     176,  192,  208,  224,  240,  256,  272,  288,  304,  320,  336,  352,   368,   384,   400,
@@ -26,10 +26,10 @@ static const int64_t sizes[] = {
 
 typedef struct sample {
   int64_t size;
-  int32_t wish; /* the candidate that a kernel of this size takes */
-  const hd_tuned_entry *entry; /* it was measured for this very size; NULL: not so */
-  double least; /* of the candidates' predicted seconds */
-  double weight; /* of those that the user gave; 0: not given */
+  int32_t wish; /* the candidate for a kernel of this size */
+  const hd_tuned_entry *entry; /* the measurement of exactly this size; NULL: none */
+  double least; /* the shortest predicted time of all candidates */
+  double weight; /* the weight given by the user; 0: none */
 } sample;
 
 typedef struct chooser {
@@ -37,11 +37,11 @@ typedef struct chooser {
   const hd_bucket_options *options;
   const hd_device_model *ceilings;
   char dim;
-  int32_t at; /* of the dimension, in size_mnk */
+  int32_t at; /* index of the dimension in size_mnk */
   bool estimates;
-  sample sample[MOST_SAMPLES];
-  hd_schedule candidate[MOST_CANDIDATES];
-  double seconds[MOST_CANDIDATES][MOST_SAMPLES];
+  sample sample[MAX_SAMPLES];
+  hd_schedule candidate[MAX_CANDIDATES];
+  double seconds[MAX_CANDIDATES][MAX_SAMPLES];
   int32_t n_samples, n_candidates;
 } chooser;
 
@@ -68,8 +68,8 @@ static bool is_exact(const hd_tuned_entry *entry, const hd_problem *p, const int
          entry->product.k == product.k;
 }
 
-/* The next size above `last`: of the table, or one that the user gave, with its weight; 0: none.
- * Weights count as shares of their mean. */
+/* The next size above `last` from the table, or from the user's sizes with its weight; 0: none.
+ * Weights are relative to their mean. */
 static int64_t next_size(const chooser *c, int64_t last, double *weight) {
   const hd_bucket_options *o = c->options;
   int64_t next = 0;
@@ -96,7 +96,7 @@ static heddle_status take_samples(heddle_context *ctx, chooser *c) {
   int64_t largest = hd_largest_size(p, c->dim);
   int64_t unit = range->divisible_by > 1 ? range->divisible_by : 1;
   double weight;
-  for (int64_t size = 0; (size = next_size(c, size, &weight)) && c->n_samples < MOST_SAMPLES;) {
+  for (int64_t size = 0; (size = next_size(c, size, &weight)) && c->n_samples < MAX_SAMPLES;) {
     sample *x = &c->sample[c->n_samples];
     int64_t mnk[3];
     hd_schedule s;
@@ -130,8 +130,8 @@ static void predict(chooser *c) {
 
 /* ---- the cover ---- */
 
-/* Batches come in powers of two, and in three quarters of them, far more than in other sizes; what
- * the user gave counts as they say, and other sizes a little. */
+/* Powers of two, and three quarters of them, are much more common as batches than other sizes. If
+ * the user gives sizes, these have the user's weights and all others a small weight. */
 static double weight_of(const chooser *c, const sample *x) {
   enum { OTHERS = 20 };
   if (c->options->n_typical)
@@ -142,11 +142,11 @@ static double weight_of(const chooser *c, const sample *x) {
   return x->entry || odd == 1 ? 1 : odd == 3 ? 0.7 : 0.15;
 }
 
-/* What a sample loses by another schedule than its own. The model is no measurement, and a few
- * percent off: common sizes lose at least what a bucket costs, and more; what was measured there,
- * or what no model estimates, is worth more than a bucket. Of clusters the model knows least, since
- * the power that a launch draws decides: another cluster size counts as 6 % more, at any size. What
- * is lost beyond 3 % counts most: it is the worst size that is noticed. */
+/* The loss of a sample with another schedule than its own. The model is off by a few percent, so
+ * that sizes which are common, measured, or not estimated by the model lose at least more than the
+ * cost of a bucket. The model is least accurate for clusters, whose time depends on the power of
+ * the launch: another cluster size adds 6 % at every size. Losses above 3 % have the highest
+ * weight, because users notice the worst size. */
 static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
   enum { STEEP = 4, STEEPER = 24 };
   const double other_cluster = 0.06, bound = 1.5 * TOLERANCE;
@@ -207,16 +207,16 @@ static void push(const chooser *c, int32_t candidate, int32_t from, int32_t n,
   say_why(c, candidate, from, n, b);
 }
 
-/* The least loss, where each bucket costs the tolerance, by dynamic programming: the first j
- * samples in n buckets. */
+/* Dynamic programming: the minimum loss of the first j samples in n buckets, where each bucket
+ * costs TOLERANCE. */
 typedef struct step {
   double loss;
-  int32_t from; /* of the last bucket */
+  int32_t from; /* first sample of the last bucket */
 } step;
 
 static void cover(const chooser *c, int32_t most, hd_bucket_plan *plan) {
   static const step unset = {INFINITY, 0};
-  step best[HD_MOST_BUCKETS + 1][MOST_SAMPLES + 1];
+  step best[HD_MOST_BUCKETS + 1][MAX_SAMPLES + 1];
   int32_t n_buckets = 1, length[HD_MOST_BUCKETS];
   for (int32_t n = 0; n <= most; n++)
     for (int32_t j = 0; j <= c->n_samples; j++)
@@ -237,7 +237,7 @@ static void cover(const chooser *c, int32_t most, hd_bucket_plan *plan) {
     push(c, best_for(c, from, length[n]), from, length[n], plan);
 }
 
-/* The user's borders; a range without a sample is chosen for the first one above it. */
+/* Uses the user's limits. A range without a sample gets the schedule of the first sample above. */
 static void cover_borders(const chooser *c, hd_bucket_plan *plan) {
   const int64_t *border = c->options->border;
   for (int32_t i = 0, from = 0; i <= c->options->n_borders; i++) {

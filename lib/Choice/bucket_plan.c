@@ -33,7 +33,7 @@ void hd_bucket_plan_print(const hd_bucket_plan *plan, hd_strbuf *out) {
 
 #define REFUSE(...) return hd_error(ctx, HEDDLE_INVALID, loc, "schedule.buckets", __VA_ARGS__)
 
-/* "n<=16:" at the head of a part; *words is what follows. A part without one is the last. */
+/* Reads "n<=16:" at the start of a part; *words is the rest. The last part has no limit. */
 static heddle_status read_border(heddle_context *ctx, hd_loc loc, const char *part,
                                  hd_bucket_plan *plan, hd_bucket *b, const char **words) {
   char dim[2], *end;

@@ -9,7 +9,7 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 
-/* D[m, tokens] = W[m, k] x. Of an expert: of the tokens that it gets. */
+/* D[m, tokens] = W[m, k] x. The layer of an expert has only the tokens routed to it. */
 typedef struct layer {
   int64_t m, k;
   bool expert;
@@ -75,7 +75,7 @@ static heddle_status size_in(heddle_context *ctx, const model *x, const json_t *
                   (long long)*size, HD_PRODUCT_MOST_SIZE);
 }
 
-/* A part of `whole` for each of n ways. */
+/* Divides `whole` into n_ways parts. */
 static heddle_status part_of(heddle_context *ctx, const model *x, const char *what, int64_t whole,
                              int64_t n_ways, int64_t *part) {
   *part = whole / n_ways;
@@ -100,7 +100,7 @@ static heddle_status add_attention(heddle_context *ctx, model *x, const json_t *
   HD_TRY(size_in(ctx, x, c, "num_key_value_heads", heads, &kv_heads));
   HD_TRY(size_in(ctx, x, c, "head_dim", hidden / heads, &head));
   HD_TRY(part_of(ctx, x, "num_attention_heads", heads, n_ways, &own_heads));
-  int64_t own_kv = kv_heads < n_ways ? 1 : kv_heads / n_ways; /* fewer heads than ways: copies */
+  int64_t own_kv = kv_heads < n_ways ? 1 : kv_heads / n_ways; /* fewer heads: replicated */
   if (o->apart) {
     add_layer(x, own_heads * head, hidden, false);
     add_layer(x, own_kv * head, hidden, false);
@@ -137,7 +137,7 @@ static heddle_status add_experts(heddle_context *ctx, model *x, const json_t *c,
 
 static heddle_status read_config(heddle_context *ctx, model *x, const json_t *root,
                                  const hd_model_options *o) {
-  const json_t *c = json_object_get(root, "text_config"); /* of a model that sees, too */
+  const json_t *c = json_object_get(root, "text_config"); /* in multimodal models */
   int64_t hidden, inner;
   c = json_is_object(c) ? c : root;
   HD_TRY(size_in(ctx, x, c, "hidden_size", 0, &hidden));
@@ -159,7 +159,7 @@ static heddle_status read_config(heddle_context *ctx, model *x, const json_t *ro
 
 /* ---- safetensors ---- */
 
-/* Linear layers, not what is looked up, scaled by or routed with. */
+/* Whether a tensor is a linear layer, and no embedding, norm or router. */
 static bool is_layer(const char *name) {
   static const char *const others[] = {"embed",        "norm",   "lm_head", "router",
                                        ".gate.weight", "rotary", "vision",  "visual"};
@@ -173,14 +173,14 @@ static bool is_layer(const char *name) {
 /* "The first 8 bytes: N, an unsigned little-endian 64-bit integer, the size of the header. N bytes:
  * a JSON string" (the format's own description). */
 static json_t *read_header(const char *path) {
-  enum { MOST_BYTES = 100 << 20 };
+  enum { MAX_BYTES = 100 << 20 };
   unsigned char size[8];
   uint64_t n_bytes = 0;
   if (hd_file_read_head(path, size, sizeof size) != sizeof size)
     return NULL;
   for (int i = 0; i < 8; i++)
     n_bytes |= (uint64_t)size[i] << 8 * i;
-  if (n_bytes > MOST_BYTES)
+  if (n_bytes > MAX_BYTES)
     return NULL;
   char *text = hd_try_malloc(NULL, n_bytes + sizeof size, "a header");
   size_t all = n_bytes + sizeof size;

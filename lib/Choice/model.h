@@ -1,4 +1,4 @@
-/* Choice/model.h: the products of a transformer: its linear layers, for given counts of tokens. */
+/* Choice/model.h: the products of a transformer's linear layers, for given counts of tokens. */
 #ifndef HD_MODEL_H
 #define HD_MODEL_H
 
@@ -9,18 +9,18 @@ enum { HD_MODEL_MOST_TOKENS = 64 };
 /* Zero-initialise. */
 typedef struct hd_model_options {
   const char *target;
-  heddle_elem type;      /* of A and B; HEDDLE_N_ELEMS: what the model says */
-  const int64_t *tokens; /* N of each layer, or of what an expert gets of them */
+  heddle_elem type;      /* type of A and B; HEDDLE_N_ELEMS: the type of the model */
+  const int64_t *tokens; /* N of each layer; each expert gets a fraction of them */
   int32_t n_tokens;
-  int64_t n_ways; /* tensor parallel; 0: 1 */
-  bool apart;     /* q, k, v and gate, up by themselves, not as one matrix each */
+  int64_t n_ways; /* tensor parallelism; 0: 1 */
+  bool apart;     /* separate matrices for q, k, v and for gate, up, instead of fused ones */
 } hd_model_options;
 
-/* path: a config.json (Llama, Qwen, Mistral, Mixtral and what has their fields), a safetensors
- * index, or a safetensors file. A layer is one product a count of tokens, each once; *list is owned
- * (free()). HEDDLE_INVALID for what is none of these or lacks a size, HEDDLE_UNSUPPORTED for layers
- * of another kind, and for a type that is no operand's. What no kernel supports is left out, with a
- * note. */
+/* path: a config.json (Llama, Qwen, Mistral, Mixtral and models with the same fields), an index of
+ * safetensors files, or a safetensors file. Each layer yields one product per count of tokens,
+ * without duplicates. *list is owned (free()). HEDDLE_INVALID for another file or a missing size,
+ * HEDDLE_UNSUPPORTED for other kinds of layers or types of weights. Products that no kernel
+ * supports are omitted with a note. */
 heddle_status hd_model_read(heddle_context *ctx, const char *path, const hd_model_options *options,
                             hd_product **list, int32_t *n);
 

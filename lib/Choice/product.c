@@ -45,7 +45,7 @@ const char *hd_product_reduce_word(char reduce) {
 
 static const char *blocks_word(char blocks) { return blocks == 'b' ? "128x128" : "1x128"; }
 
-/* ORDER PRODUCT WORDS: by their names. */
+/* ORDER PRODUCT WORDS: alphabetical. */
 void hd_product_print(const hd_product *p, char out[HD_PRODUCT_TEXT]) {
   const hd_product_epilogue *e = &p->epilogue;
   hd_strbuf s = {0};
@@ -76,11 +76,11 @@ void hd_product_print(const hd_product *p, char out[HD_PRODUCT_TEXT]) {
   hd_strbuf_free(&s);
 }
 
-/* The last word of a name or a line; it may be absent. */
+/* The last word of a name or a line, which is optional. */
 static const char promise[] = "weights_ready";
 
-/* "NAME=" or "NAME" at the head of the rest, behind a space; then *value (may be NULL) is what
- * follows up to the next word, and the rest moves on. */
+/* Takes "NAME=" or "NAME" from the start of the rest, after a space. Copies the characters up to
+ * the next word to value; NULL: the word must have no value. */
 static bool take(const char **rest, const char *word, char value[16]) {
   size_t n = strlen(word);
   const char *at = *rest;
@@ -251,7 +251,7 @@ hd_product hd_product_of(const hd_problem *p, const int64_t hint_mnk[3]) {
   return out;
 }
 
-/* A size that no launch of this kernel could have has no schedule. */
+/* Refuses a size that no launch of this kernel can have. */
 static heddle_status check_size(heddle_context *ctx, const hd_size *size, int64_t asked) {
   int64_t most = size->value ? size->value : size->max ? size->max : HD_SIZE_MOST;
   int64_t least = size->value ? size->value : 1;
@@ -269,7 +269,7 @@ heddle_status hd_check_sizes(heddle_context *ctx, const hd_problem *p, const int
   return check_size(ctx, &p->k, mnk[2]);
 }
 
-/* "bf16", or "e4m3xe5m2". */
+/* Reads the types of A and B: "bf16" or "e4m3xe5m2". */
 static bool read_types(const char *word, hd_product *p) {
   char first[16];
   const char *x = strchr(word, 'x');
@@ -327,7 +327,7 @@ static void add_scale(hd_strbuf *s, const char *operand, char scale, const char 
                      scale == 'v' ? dim : "", operand);
 }
 
-/* Block scales, as their ops. */
+/* Adds the ops of the block scales. */
 static void add_blocks(hd_strbuf *s, const hd_product *p) {
   for (int i = 0; p->epilogue.blocks && i < 2; i++)
     hd_strbuf_printf(s,
@@ -337,7 +337,7 @@ static void add_blocks(hd_strbuf *s, const hd_product *p) {
                      i == 0 && p->epilogue.blocks == 'b' ? ", rows = 128" : "");
 }
 
-/* The operands of the epilogue, as its ops. */
+/* Adds the ops of the epilogue's operands. */
 static void add_operands(hd_strbuf *s, const hd_product *p) {
   const hd_product_epilogue *e = &p->epilogue;
   if (e->c)

@@ -25,7 +25,7 @@ static int64_t size_of(const hd_size *size, int64_t asked) {
   return size->value ? size->value : asked ? asked : open;
 }
 
-/* Of a plan of buckets the words of one, in `one`. */
+/* Prints the words of the bucket for these sizes into `one`. */
 static heddle_status take_bucket(heddle_context *ctx, const char *schedule,
                                  const int64_t size[3], char one[HD_SCHEDULE_TEXT]) {
   hd_bucket_plan plan;

@@ -21,7 +21,7 @@ int64_t hd_largest_size(const hd_problem *p, char dim) {
 
 /* Largest first. */
 static const char *const modest[] = {"tile=128x128", "tile=64x128", "tile=64x64"};
-/* Of pairs with a statistic of 128 rows of D; as many. */
+/* The same number for pairs with a statistic of 128 rows of D. */
 static const char *const modest_pairs[] = {"tile=256x128", "tile=256x64", "tile=256x32"};
 
 static bool is_free(const hd_problem *p, const hd_spilled *spilled, const hd_schedule *s) {
@@ -43,19 +43,19 @@ bool hd_choose_modest(const hd_problem *p, hd_schedule *schedule) {
   return false;
 }
 
-/* By the model; a size that stays open counts as a usual one. */
+/* The next schedule in the ranking of the model, with usual values for sizes that stay open. */
 static bool next_ranked(const hd_device_model *device, const hd_problem *whole,
                         const hd_problem *fixed, const hd_spilled *spilled, hd_schedule *s) {
-  enum { USUAL = 4096, MOST = 96 };
+  enum { USUAL = 4096, MAX_RANKED = 96 };
   const hd_size *const sizes[] = {&fixed->m, &fixed->n, &fixed->k};
-  hd_ranked_schedule list[MOST];
+  hd_ranked_schedule list[MAX_RANKED];
   int64_t size_mnk[3];
   for (int i = 0; i < 3; i++) {
     int64_t largest = hd_largest_size(whole, "mnk"[i]);
     int64_t open = largest && largest < USUAL ? largest : USUAL;
     size_mnk[i] = sizes[i]->value ? sizes[i]->value : open;
   }
-  int32_t n = hd_schedule_heuristic(device, whole, size_mnk, list, MOST);
+  int32_t n = hd_schedule_heuristic(device, whole, size_mnk, list, MAX_RANKED);
   for (int32_t i = 0; i < n; i++)
     if (is_free(whole, spilled, &list[i].schedule)) {
       *s = list[i].schedule;
@@ -71,7 +71,7 @@ static bool next_modest(const hd_problem *whole, const hd_spilled *spilled, hd_s
   return false;
 }
 
-/* Of a problem whose sizes are fixed; for `whole`, where they are not. */
+/* Chooses for the fixed sizes of p a schedule that is legal for `whole`, whose sizes stay open. */
 static heddle_status choose_fixed(heddle_context *ctx, hd_problem p, const hd_problem *whole,
                                   const hd_tuned *tuned, const hd_spilled *spilled,
                                   const hd_tuned_entry **entry, hd_schedule *s) {
@@ -103,7 +103,7 @@ heddle_status hd_choose_for_sizes(heddle_context *ctx, const hd_front *front,
   *entry = NULL;
   for (int i = 0; i < 3; i++) {
     int64_t largest = hd_largest_size(&front->problem, "mnk"[i]);
-    bool legal = !largest || size_mnk[i] <= largest; /* the launch refuses any other */
+    bool legal = !largest || size_mnk[i] <= largest; /* the launch refuses larger sizes */
     if (size_mnk[i] && legal)
       sizes_of[i]->value = size_mnk[i];
   }

@@ -1,7 +1,7 @@
 #include "Choice/spilled.h"
 
-/* What a thread holds follows from these keys: cluster, stages, raster and the number of splits
- * change addresses alone. */
+/* These keys determine the registers of a thread. Cluster, stages, raster and the number of splits
+ * only change addresses. */
 static bool hold_alike(const hd_schedule *x, const hd_schedule *y) {
   return x->family == y->family && x->tile_m == y->tile_m && x->tile_n == y->tile_n &&
          x->warps_m == y->warps_m && x->warps_n == y->warps_n &&

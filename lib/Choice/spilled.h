@@ -1,5 +1,5 @@
-/* Choice/spilled.h: schedules that turned out not to fit into registers, so that no choice takes
- * them again. */
+/* Choice/spilled.h: schedules that spilled registers when compiled, so that they are not chosen
+ * again. */
 #ifndef HD_SPILLED_H
 #define HD_SPILLED_H
 
@@ -7,16 +7,16 @@
 
 enum { HD_MOST_SPILLED = 192 };
 
-/* Zero-initialise. Of one problem and one assembler. */
+/* Zero-initialise. Valid for one problem and one assembler. */
 typedef struct hd_spilled {
   hd_schedule list[HD_MOST_SPILLED];
   int32_t n;
 } hd_spilled;
 
-/* Beyond the most it forgets the new one: a choice may then be tried twice. */
+/* Ignores the schedule if the list is full: it may then be tried again. */
 void hd_spilled_add(hd_spilled *spilled, const hd_schedule *schedule);
-/* One of them, or one whose threads hold as much: it differs from it in nothing that takes
- * registers. spilled NULL: none did. */
+/* Whether the list (NULL: empty) has the schedule, or one that differs from it only in keys which
+ * do not affect registers. */
 bool hd_spilled_has(const hd_spilled *spilled, const hd_schedule *schedule);
 
 #endif

@@ -20,8 +20,8 @@ struct heddle_tuned {
   uint32_t *slot; /* owned: index + 1 of an entry, 0: free; open addressing, linear probing */
   size_t n_slots; /* a power of two, at least twice n */
   hd_device_model ceilings;
-  bool has_ceilings; /* of its own */
-  hd_schedule_words words; /* of all choices: which of them have names of the last version */
+  bool has_ceilings; /* the file has its own */
+  hd_schedule_words words; /* only `renamed`: the keys that a choice gives by their old names */
 };
 
 /* ---- lookup ---- */
@@ -31,8 +31,8 @@ static uint64_t hash_of(const hd_product *p) {
                   p->groups << 32;
   int64_t key[] = {p->a, p->b, p->acc, p->d, p->m, p->n, p->k, flags, 0, 0, 0};
   const hd_product_epilogue *e = &p->epilogue;
-  memcpy(&key[8], p->target, 8); /* "sm_120a" and its zero */
-  memcpy(&key[9], e->act, 8);    /* of a longer name its head */
+  memcpy(&key[8], p->target, 8); /* "sm_120a" and its terminating zero */
+  memcpy(&key[9], e->act, 8);    /* the first bytes of a longer name */
   key[10] = e->bias | e->scale_a << 8 | e->scale_b << 16 | e->c << 24 | (int64_t)e->reduce << 32 |
             (int64_t)e->blocks << 40;
   return hd_hash_bytes(key, sizeof key).lo;
@@ -68,9 +68,9 @@ static bool as_wide(heddle_elem x, heddle_elem y) {
   return heddle_elem_get(x)->container_bits == heddle_elem_get(y)->container_bits;
 }
 
-/* A batch, or groups, are near to those of as many alone. Another type or order of D is a small
- * difference, and so are types of the same width: the bytes are the same. Integers draw less power
- * than floats. Infinite: no neighbour. */
+/* INFINITY: not comparable. Batches and groups are only comparable to those of the same number.
+ * Another type or order of D is a small difference, as are other types of the same width, which
+ * move the same bytes. Integer and float accumulators differ more: integers draw less power. */
 static double distance(const hd_product *x, const hd_product *y) {
   if (!as_wide(x->a, y->a) || !as_wide(x->b, y->b) || x->b_mn_major != y->b_mn_major ||
       x->g != y->g || x->groups != y->groups || strcmp(x->target, y->target) != 0)
@@ -86,7 +86,8 @@ static double distance(const hd_product *x, const hd_product *y) {
          0.2 * other_kind;
 }
 
-/* The nearest one that lies further than `beyond`, of equals the first behind `after`. */
+/* The nearest entry at a distance above `beyond`, or equal to it and later in the list than
+ * `after`. */
 static const hd_tuned_entry *next_nearest(const hd_tuned *t, const hd_product *product,
                                           double beyond, const hd_tuned_entry *after) {
   const hd_tuned_entry *best = NULL;
@@ -112,8 +113,8 @@ static bool is_free(const hd_problem *p, const hd_spilled *spilled, const hd_sch
   return hd_schedule_fits(p, s) && !hd_spilled_has(spilled, s);
 }
 
-/* How D is stored follows from its order and its epilogue: where a choice's way is not legal, its
- * tile is right all the same, with a way that is. */
+/* Whether the words are legal, possibly with another store. The store depends on the order of D and
+ * the epilogue. If the one of the choice is not legal, its tile is still good with a legal one. */
 static bool is_legal(const hd_tuned *t, const hd_problem *p, hd_schedule_words words,
                      const hd_spilled *spilled, hd_schedule *schedule) {
   static const hd_store stores[] = {HD_STORE_STAGED, HD_STORE_QUAD, HD_STORE_DIRECT};
@@ -132,8 +133,8 @@ static bool as_large(const hd_product *x, const hd_product *y) {
   return x->m == y->m && x->n == y->n && x->k == y->k;
 }
 
-/* That very product's, else the same tiles stored the other way, else under the other promise; else
- * those of the product without its epilogue, which changes what is stored, rarely which tile is
+/* The entry of the product; else with the other order of D; else with the other weights_ready; else
+ * of the product without its epilogue, which changes the stores, but rarely which tile is the
  * best. */
 static const hd_tuned_entry *look_up_alike(const hd_tuned *t, const hd_product *product) {
   const hd_tuned_entry *found = NULL;
@@ -151,9 +152,9 @@ const hd_tuned_entry *hd_tune_pick(const hd_tuned *t, const hd_problem *p,
                                    hd_schedule *schedule) {
   hd_schedule first, s;
   const int64_t sizes[] = {product->m, product->n, product->k};
-  if (p->block && !hd_scales_promoted(p)) /* products are without such scales */
+  if (p->block && !hd_scales_promoted(p)) /* a product has no field for these scales */
     return NULL;
-  /* What is not legal here (an epilogue takes registers, too) leaves it to the next nearest. */
+  /* An entry that is not legal here (the epilogue also needs registers) is skipped for the next. */
   const hd_tuned_entry *found = look_up_alike(t, product);
   if (!found || !is_legal(t, p, found->words, spilled, &s)) {
     found = hd_tune_nearest(t, product);
@@ -176,7 +177,7 @@ const hd_tuned_entry *hd_tune_pick(const hd_tuned *t, const hd_problem *p,
 
 /* ---- reading ---- */
 
-/* What was not measured, or is not told, is 0. */
+/* Times that are not measured or not given are 0. */
 static heddle_status check_seconds(heddle_context *ctx, const hd_choice *c) {
   static const double most = 1e6;
   const struct {
@@ -215,7 +216,7 @@ static heddle_status add(heddle_context *ctx, const char *path, hd_tuned *t, con
   return HEDDLE_OK;
 }
 
-/* What is fastest on one device need not be on another. */
+/* Refuses choices of two devices: the fastest schedule may differ between devices. */
 static heddle_status two_devices(heddle_context *ctx, const char *path, const hd_tuned_entry *x,
                                  const hd_tuned_entry *y) {
   char product[HD_PRODUCT_TEXT];
@@ -226,7 +227,7 @@ static heddle_status two_devices(heddle_context *ctx, const char *path, const hd
                   product, x->device, y->device, x->device);
 }
 
-/* Of two entries of one product the first is found. */
+/* If a product has two entries, the lookup finds the first one. */
 static heddle_status index_all(heddle_context *ctx, const char *path, hd_tuned *t) {
   for (t->n_slots = 2; t->n_slots < 2 * t->n + 2;)
     t->n_slots *= 2;
@@ -257,8 +258,7 @@ static bool add_choice(void *user, const hd_choice *c) {
   return r->status == HEDDLE_OK;
 }
 
-/* 0 when it is not there. */
-/* What is no number is none, and is refused as such. */
+/* 0 if the key is absent or null; NAN, which check_seconds refuses, if it is not a number. */
 static double seconds_of(const json_t *row, const char *key) {
   const json_t *us = json_object_get(row, key);
   return us && !json_is_null(us) && !json_is_number(us) ? NAN : json_number_value(us) * 1e-6;
@@ -294,7 +294,7 @@ static heddle_status set_ceiling(heddle_context *ctx, hd_loc loc, const char *na
   return HEDDLE_OK;
 }
 
-/* What a file says of them stands over those of the device that it names, else over the H200's. */
+/* The rates of a file override those of the device that it names, or else those of the H200. */
 static heddle_status read_ceilings(heddle_context *ctx, hd_loc loc, json_t *object, hd_tuned *t) {
   const char *name;
   json_t *value;
@@ -315,7 +315,7 @@ static heddle_status read_ceilings(heddle_context *ctx, hd_loc loc, json_t *obje
   return HEDDLE_OK;
 }
 
-/* What is wrong with the whole: no JSON, no choices, or of a version that is not this one's. */
+/* Refuses a file that is not JSON, has no choices, or has another version of the format. */
 static heddle_status check_root(heddle_context *ctx, hd_loc loc, const json_t *root,
                                 const json_error_t *error) {
   enum { VERSION = 1 };
@@ -364,7 +364,7 @@ static hd_tuned *new_table(void) {
   return t;
 }
 
-/* The table, when all of it was read; it is consumed. */
+/* Indexes the table and returns it, if everything was read. t is consumed. */
 static heddle_status finish(heddle_context *ctx, const char *path, uint64_t shortages,
                             heddle_status status, hd_tuned *t, hd_tuned **tuned) {
   if (status == HEDDLE_OK)

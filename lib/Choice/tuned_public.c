@@ -9,7 +9,7 @@
 
 _Static_assert((int)HEDDLE_SCHEDULE_BYTES == (int)HD_SCHEDULE_TEXT, "ORDER SCHEDULE BYTES");
 
-/* What compiling would take by itself is the default of the target's own model. */
+/* Whether the table has another model than the target, whose model compilation uses by default. */
 static bool is_other_model(const hd_tuned *tuned, const hd_problem *p) {
   return strcmp(hd_tuned_ceilings(tuned)->device, hd_device_model_of(p->target)->device) != 0;
 }
@@ -24,7 +24,7 @@ static heddle_status pick(heddle_context *ctx, const hd_tuned *tuned, hd_front *
   hd_schedule s;
   hd_product product = hd_product_of(p, size_mnk ? size_mnk : none);
   heddle_status status = hd_check_sizes(ctx, p, size_mnk ? size_mnk : none);
-  bool has_chosen = hd_op_has(p->kernel, HD_ATTR_SCHEDULE); /* its author */
+  bool has_chosen = hd_op_has(p->kernel, HD_ATTR_SCHEDULE); /* the author of the kernel */
   if (status == HEDDLE_OK && !has_chosen)
     entry = hd_tune_pick(tuned, p, &product, NULL, &s);
   bool picked = entry != NULL;
@@ -71,7 +71,7 @@ static heddle_status choose_buckets(heddle_context *ctx, const hd_tuned *tuned, 
   if (size_mnk)
     memcpy(options.hint_mnk, size_mnk, sizeof options.hint_mnk);
   heddle_status status = hd_check_sizes(ctx, &front->problem, options.hint_mnk);
-  bool has_chosen = hd_op_has(front->problem.kernel, HD_ATTR_SCHEDULE); /* its author */
+  bool has_chosen = hd_op_has(front->problem.kernel, HD_ATTR_SCHEDULE); /* the author */
   if (status == HEDDLE_OK && !has_chosen)
     status = hd_bucket_choose(ctx, front, &options, &made);
   hd_front_free(front);

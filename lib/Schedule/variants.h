@@ -31,7 +31,7 @@ void hd_b_variant_narrow(const hd_b_variant *variant, hd_schedule *schedule);
 /* Alignment in bytes with which a lane of a permuting kernel reads runs of C's rows, or of a vector
  * along N, with elements of this type. */
 int32_t hd_run_align(const hd_problem *problem, heddle_elem elem);
-/* Whether C is read by rows, or a bias or scale along N; a permuting kernel needs that alignment. */
+/* Whether C is read by rows, or a bias or scale along N. Permuting kernels need that alignment. */
 bool hd_reads_c_rows(const hd_problem *problem);
 bool hd_reads_bias_n(const hd_problem *problem);
 bool hd_reads_scale_n(const hd_problem *problem);
