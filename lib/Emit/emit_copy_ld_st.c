@@ -4,12 +4,12 @@
 #include "Emit/emit_copy_rows.h"
 
 enum {
-  BATCH_BYTES = 128, /* a thread has in flight before it stores */
-  MOST_TURNS = 4     /* chunks of one row a thread */
+  BATCH_BYTES = 128,     /* that a thread has in flight before it stores */
+  MAX_CHUNKS_PER_ROW = 4 /* per thread */
 };
 
-/* How a chunk of a size is read and written. In the texts $0.. are the registers, %lld the store's
- * offset. */
+/* Load and store of a chunk, by its size. In the texts $0.. are the registers and %lld is the
+ * store's offset. */
 static const struct width {
   int64_t vec;
   int n_regs;
@@ -59,7 +59,8 @@ static void store_chunk(hd_emitter *e, const struct width *w, const hd_chunk *ch
   hd_emit_asm(e, e->none, text, w->store_constraints, args, 2 + w->n_regs, HD_ASM_MEMORY);
 }
 
-/* The end of a row that is no whole chunk: element by element, over the zeros stored before. */
+/* Copies the end of a row that is not a whole chunk, element by element, over the zeros stored
+ * before. */
 static void copy_elements(hd_emitter *e, const hd_chunk *chunk, int64_t vec, int64_t elem) {
   const char *bits = elem == 1 ? "b8" : elem == 2 ? "b16" : "b32";
   for (int64_t at = 0; at < vec; at += elem) {
@@ -75,16 +76,16 @@ static void copy_elements(hd_emitter *e, const hd_chunk *chunk, int64_t vec, int
 
 /* ---- partial chunks ---- */
 
-/* Rare: a row whose bytes are no multiple of `vec`. Off the main way, and in loops, so that nothing
- * of it takes registers there. */
+/* Rare: the bytes of a row are not a multiple of `vec`. This code is separate from the main path,
+ * and in loops, so that it takes no registers there. */
 
 static LLVMValueRef is_partial(hd_emitter *e, const hd_rows_copy *c, LLVMValueRef size) {
   LLVMValueRef some = hd_emit_lt(e, hd_emit_i32(e, 0), size);
   return hd_emit_and(e, some, hd_emit_lt(e, size, hd_emit_i32(e, c->vec)));
 }
 
-/* DOWN: all chunks of the thread stand in one column, so all or none are partial. One turn of the
- * loop takes `period` chunks. */
+/* DOWN: all chunks of the thread are in one column, so all or none are partial. Each iteration of
+ * the loop copies `period` chunks. */
 static void copy_partial_column(hd_emitter *e, const hd_rows_copy *c, const hd_rows_place *p,
                                 LLVMValueRef size, int64_t elem) {
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), loop = hd_emit_block(e, "partial_chunks");
@@ -132,20 +133,20 @@ static void copy_partial(hd_emitter *e, const hd_rows_copy *c, const hd_rows_pla
 
 /* ---- the op ---- */
 
-/* A chunk that is not this thread's does not exist for it: it loads nothing and stores nothing. */
+/* Loads, then stores. A chunk that is not this thread's is neither loaded nor stored. */
 static void copy_batch(hd_emitter *e, const struct width *w, hd_chunk *chunk, int64_t n) {
   LLVMValueRef v[BATCH_BYTES / 2][4];
   for (int64_t i = 0; i < n; i++) {
     if (chunk[i].mine)
       chunk[i].size = hd_emit_select(e, chunk[i].mine, chunk[i].size, hd_emit_i32(e, 0));
-    /* A chunk that does not exist as a whole gives zeros. */
+    /* A chunk that does not exist completely is loaded as zeros. */
     hd_emit_load_vec(e, w->vec, chunk[i].src, hd_emit_eqi(e, chunk[i].size, w->vec), v[i]);
   }
   for (int64_t i = 0; i < n; i++)
     store_chunk(e, w, &chunk[i], v[i]);
 }
 
-/* Chunks first to first + n - 1: all loads, then all stores. Gives the last chunk's source. */
+/* Chunks first to first + n - 1: all loads, then all stores. Returns the last chunk's source. */
 static LLVMValueRef copy_chunks(hd_emitter *e, const struct width *w, const hd_rows_copy *c,
                                 const hd_rows_place *p, int64_t first, int64_t n,
                                 hd_chunk *chunk) {
@@ -158,8 +159,8 @@ static LLVMValueRef copy_chunks(hd_emitter *e, const struct width *w, const hd_r
   return chunk[first + n - 1].src;
 }
 
-/* Many batches of a regular copy are a loop: unrolled, their addresses and loads in flight would
- * not fit into a producer's registers. */
+/* Many batches of a regular copy become a loop: if unrolled, their addresses and loads in flight
+ * would not fit into a producer's registers. */
 static void copy_loop(hd_emitter *e, const struct width *w, const hd_rows_copy *c,
                       const hd_rows_place *p, int64_t batch, hd_chunk *chunk) {
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), loop = hd_emit_block(e, "batches");
@@ -182,16 +183,16 @@ static void copy_loop(hd_emitter *e, const struct width *w, const hd_rows_copy *
   hd_emit_at(e, done);
 }
 
-/* A loop over groups of 8 rows, each thread some whole columns of every row: the addresses of a
- * group follow from one by XOR with the row's swizzle, since slots, panels and groups start at
- * multiples of 1024 bytes. */
+/* A loop over groups of 8 rows, in which each thread copies fixed columns of every row. All
+ * addresses in a group follow from one address by XOR with the row's swizzle, since slots, panels
+ * and groups start at multiples of 1024 bytes. */
 static void copy_row_groups(hd_emitter *e, const struct width *w, const hd_rows_copy *c,
                             const hd_rows_place *p, const hd_rows *rows, hd_chunk *chunk) {
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), loop = hd_emit_block(e, "row_groups");
   int64_t turns = c->per_row / c->threads, across = c->threads * c->vec;
   LLVMValueRef first =
       hd_emit_add(e, p->slot, hd_emit_rows_byte(e, rows, hd_emit_i32(e, 0), c->col[0]));
-  LLVMValueRef size[MOST_TURNS];
+  LLVMValueRef size[MAX_CHUNKS_PER_ROW];
   for (int64_t t = 0; t < turns; t++)
     size[t] = hd_emit_chunk_bytes(e, c, p->bytes, hd_emit_addi(e, c->col[0], t * across));
   hd_emit_jump(e, loop);
@@ -222,7 +223,7 @@ static void copy_row_groups(hd_emitter *e, const struct width *w, const hd_rows_
   hd_emit_at(e, done);
 }
 
-/* Can it be cut into groups of 8 rows? */
+/* Whether the copy can be divided into groups of 8 rows. */
 static bool has_row_groups(hd_emitter *e, const hd_rows_copy *c, hd_rows *rows) {
   const hd_op *buffer = hd_emit_def(hd_copy_rows_buffer(c->op));
   if (c->order != HD_CHUNKS_ALONG || !hd_op_is(buffer, HD_ATTR_LAYOUT, "rows") ||
@@ -232,10 +233,10 @@ static bool has_row_groups(hd_emitter *e, const hd_rows_copy *c, hd_rows *rows) 
   return c->rows % HD_SWIZZLE_ROWS == 0 && rows->panel == 128 && rows->slot_bytes % group == 0 &&
          rows->rows * rows->panel % group == 0 && hd_op_int(c->op, HD_ATTR_OFFSET, 0) == 0 &&
          hd_op_int(buffer, HD_ATTR_ALIGN, 0) % group == 0 &&
-         c->threads * c->vec % rows->panel == 0 && c->per_row / c->threads <= MOST_TURNS;
+         c->threads * c->vec % rows->panel == 0 && c->per_row / c->threads <= MAX_CHUNKS_PER_ROW;
 }
 
-/* DOWN: many batches, a whole number of them, each a whole number of swizzle periods. */
+/* DOWN, with several whole batches, each a whole number of swizzle periods. */
 static bool has_batches(const hd_rows_copy *c, int64_t batch) {
   return c->order == HD_CHUNKS_DOWN && c->period && batch % c->period == 0 && !c->last_is_mine &&
          c->n_mine > batch && c->n_mine % batch == 0;
@@ -249,7 +250,7 @@ heddle_status hd_emit_op_copy_ld_st(hd_emitter *e, const hd_op *op) {
   const heddle_elem_info *info =
       heddle_elem_get(hd_op_elem(hd_emit_def(hd_copy_rows_buffer(op)), HD_ATTR_TYPE));
   int64_t elem = info && info->container_bits >= 8 ? info->container_bits / 8 : 1;
-  /* Chunks in flight: what the role's registers hold. */
+  /* Chunks in flight: as many as the role's registers can hold. */
   int64_t registers = e->role.op ? hd_op_int(e->role.op, HD_ATTR_REGISTERS, 0) : 0;
   int64_t bytes = registers && registers < 64 ? BATCH_BYTES / 2 : BATCH_BYTES;
   int64_t batch = bytes / (w->vec < 8 ? 8 : w->vec);

@@ -1,12 +1,12 @@
 #include "Emit/emit_copy_rows.h"
 
 enum {
-  MOST_CHUNKS = 256, /* a thread */
-  MOST_HOISTED = 8,  /* loose chunks whose places are kept in registers */
-  MOST_POINTERS = 8  /* of cp.async: chunks whose addresses may be, too */
+  MAX_CHUNKS = 256, /* per thread */
+  MAX_HOISTED = 8,  /* loose chunks whose row and column are kept in registers */
+  MAX_POINTERS = 8  /* of cp.async: chunks whose addresses may be kept in registers, too */
 };
 
-/* ---- what depends on the thread alone ---- */
+/* ---- values that depend only on the thread ---- */
 
 static LLVMValueRef loose_row(hd_emitter *e, const hd_rows_copy *c, int64_t i) {
   return hd_emit_divi(e, hd_emit_addi(e, e->role.thread, i * c->threads), c->per_row);
@@ -18,7 +18,7 @@ static LLVMValueRef loose_col(hd_emitter *e, const hd_rows_copy *c, int64_t i) {
 }
 
 static void place_first(hd_emitter *e, hd_rows_copy *c) {
-  int64_t n = c->order == HD_CHUNKS_LOOSE && c->n_mine <= MOST_HOISTED ? c->n_mine : 1;
+  int64_t n = c->order == HD_CHUNKS_LOOSE && c->n_mine <= MAX_HOISTED ? c->n_mine : 1;
   for (int64_t i = 0; i < n; i++) {
     c->row[i] = loose_row(e, c, i); /* ALONG: 0 */
     c->col[i] = loose_col(e, c, i);
@@ -39,7 +39,7 @@ static LLVMValueRef col_of(hd_emitter *e, const hd_rows_copy *c, int64_t i) {
   return hd_emit_addi(e, c->col[0], more * c->vec);
 }
 
-/* Bytes between rows in a buffer that is not cut into panels; 0: it is. */
+/* Bytes between rows in a buffer without panels; 0: it has panels (layout rows). */
 static int64_t plain_pitch(const hd_op *buffer, const hd_rows_copy *c) {
   if (hd_op_is(buffer, HD_ATTR_LAYOUT, "rows"))
     return 0;
@@ -48,7 +48,7 @@ static int64_t plain_pitch(const hd_op *buffer, const hd_rows_copy *c) {
              : c->row_bytes;
 }
 
-/* (row, byte) of the block -> byte of the slot. */
+/* The byte of the slot for (row, byte) of the block. */
 static LLVMValueRef byte_of(hd_emitter *e, const hd_rows_copy *c, LLVMValueRef row,
                             LLVMValueRef col) {
   const hd_op *buffer = hd_emit_def(hd_copy_rows_buffer(c->op));
@@ -71,7 +71,7 @@ static int64_t swizzle_period(int64_t row_step) {
   return period;
 }
 
-/* Where chunks land at a fixed distance from each other, a few addresses serve all of them. */
+/* If the destinations of chunks are a fixed distance apart, a few addresses serve all chunks. */
 static void place_bases(hd_emitter *e, hd_rows_copy *c) {
   const hd_op *buffer = hd_emit_def(hd_copy_rows_buffer(c->op));
   int64_t pitch = plain_pitch(buffer, c);
@@ -97,11 +97,11 @@ static heddle_status check(hd_emitter *e, const hd_rows_copy *c) {
     return hd_error(e->ctx, HEDDLE_INVALID, c->op->loc, "emit.copy",
                     "%lld rows of %lld bytes; legal: whole chunks of vec = %lld",
                     (long long)c->rows, (long long)c->row_bytes, (long long)c->vec);
-  if (c->rows * (c->row_bytes / c->vec) > MOST_CHUNKS * c->threads)
+  if (c->rows * (c->row_bytes / c->vec) > MAX_CHUNKS * c->threads)
     return hd_error(
         e->ctx, HEDDLE_UNSUPPORTED, c->op->loc, "emit.copy",
         "%lld rows of %lld bytes by %lld threads; legal: up to %d chunks of vec = %lld each",
-        (long long)c->rows, (long long)c->row_bytes, (long long)c->threads, MOST_CHUNKS,
+        (long long)c->rows, (long long)c->row_bytes, (long long)c->threads, MAX_CHUNKS,
         (long long)c->vec);
   hd_rows rows;
   if (hd_op_is(hd_emit_def(hd_copy_rows_buffer(c->op)), HD_ATTR_LAYOUT, "rows"))
@@ -135,7 +135,7 @@ heddle_status hd_emit_plan_rows(hd_emitter *e, const hd_op *op, hd_rows_copy *co
   return HEDDLE_OK;
 }
 
-/* ---- what depends on the tile ---- */
+/* ---- values that depend on the tile ---- */
 
 /* Operands: ptr, pitch, buffer, cursor, first row, first byte, bytes of a row, rows. */
 
@@ -181,9 +181,9 @@ hd_rows_place hd_emit_place_rows(hd_emitter *e, const hd_rows_copy *c) {
   return p;
 }
 
-/* Whole, cut by the row's end, or nothing. Said by comparisons on purpose: ptxas 13.0 turns the
- * plain max(min(bytes - col, vec), 0) of a constant `bytes` into max(col - bytes, 0) (VIADDMNMX
- * with the sum of the wrong sign), so that every copy of an unrolled prologue brings zeros. */
+/* A whole chunk, a chunk cut by the row's end, or nothing. Uses comparisons on purpose: for a
+ * constant `bytes`, ptxas 13.0 miscompiles max(min(bytes - col, vec), 0) to max(col - bytes, 0)
+ * (VIADDMNMX with the wrong sign), so that every copy of an unrolled prologue loads zeros. */
 LLVMValueRef hd_emit_chunk_bytes(hd_emitter *e, const hd_rows_copy *c, LLVMValueRef bytes,
                                  LLVMValueRef col) {
   LLVMValueRef rest = LLVMBuildAnd(e->b, bytes, hd_emit_i32(e, c->vec - 1), "");
@@ -208,9 +208,9 @@ hd_chunk hd_emit_chunk(hd_emitter *e, const hd_rows_copy *c, const hd_rows_place
 
 /* ---- cp.async ---- */
 
-/* 16 bytes bypass L1 (.cg), as only that size may. What does not exist arrives as zeros:
- * src-size. Gives src + step (NULL: nothing), which the asm adds: LLVM's strength reduction takes
- * time in the square of such a chain. */
+/* Copies of 16 bytes bypass L1 (.cg), which only this size can. Bytes that do not exist become
+ * zeros (src-size). Returns src + step (step NULL: nothing). The asm does the addition, because
+ * LLVM's strength reduction takes time quadratic in the length of the chain. */
 static LLVMValueRef copy_async(hd_emitter *e, const hd_chunk *chunk, int64_t vec,
                                LLVMValueRef step) {
   int at = step ? 1 : 0; /* of the operands */
@@ -227,8 +227,8 @@ static LLVMValueRef copy_async(hd_emitter *e, const hd_chunk *chunk, int64_t vec
   return next;
 }
 
-/* LLVM, which sees that addresses of chunks differ by constants from turn to turn, may keep one for
- * each in registers. What asm gives it cannot know. */
+/* Hides a pointer from LLVM in asm. Otherwise LLVM sees that the addresses of chunks advance by
+ * constants in each iteration, and may keep one address per chunk in registers. */
 static LLVMValueRef hide(hd_emitter *e, LLVMValueRef pointer) {
   return hd_emit_asm(e, e->global_ptr, "mov.b64 $0, $1;", "=l,l", &pointer, 1, HD_ASM_PURE);
 }
@@ -236,8 +236,8 @@ static LLVMValueRef hide(hd_emitter *e, LLVMValueRef pointer) {
 /* ---- rows by index ---- */
 
 typedef struct row_index {
-  LLVMValueRef at, left, n_rows; /* from chunk 0's row on: the indices, how many; rows that B has */
-  LLVMValueRef of[MOST_POINTERS]; /* of the rows of chunks i, i + 1, …; none: -1 */
+  LLVMValueRef at, left, n_rows; /* indices from chunk 0's row on; their number; rows of B */
+  LLVMValueRef of[MAX_POINTERS]; /* row indices of chunks i, i + 1, …; -1: no row */
 } row_index;
 
 static heddle_status open_index(hd_emitter *e, const hd_rows_copy *c, row_index *index) {
@@ -255,13 +255,13 @@ static heddle_status open_index(hd_emitter *e, const hd_rows_copy *c, row_index 
   return hd_emit_size(e, c->op, HD_ARG_T, HD_ATTR_T, &index->n_rows);
 }
 
-/* A row that the matrix has not arrives as zeros, and no address is made of its index. Loads of as
- * many indices as there are registers for are in flight together. */
+/* A row that does not exist becomes zeros; its index is not used for an address. The loads of
+ * MAX_POINTERS indices are in flight together. */
 static void take_row(hd_emitter *e, const hd_rows_copy *c, int64_t i, row_index *index,
                      hd_chunk *chunk) {
-  for (int64_t j = i; i % MOST_POINTERS == 0 && j < i + MOST_POINTERS && j < c->n_mine; j++)
+  for (int64_t j = i; i % MAX_POINTERS == 0 && j < i + MAX_POINTERS && j < c->n_mine; j++)
     index->of[j - i] = hd_emit_index(e, index->at, index->left, j * c->row_step);
-  LLVMValueRef zero = hd_emit_i32(e, 0), row = index->of[i % MOST_POINTERS];
+  LLVMValueRef zero = hd_emit_i32(e, 0), row = index->of[i % MAX_POINTERS];
   LLVMValueRef exists = LLVMBuildICmp(e->b, LLVMIntULT, row, index->n_rows, "");
   row = hd_emit_select(e, exists, row, zero);
   chunk->src = address_of(e, c, row, col_of(e, c, i));
@@ -274,7 +274,7 @@ heddle_status hd_emit_op_copy_cp_async(hd_emitter *e, const hd_op *op) {
   HD_TRY(hd_emit_plan_rows(e, op, &copy));
   HD_TRY(open_index(e, &copy, &index));
   hd_rows_place place = hd_emit_place_rows(e, &copy);
-  if (copy.n_mine > MOST_POINTERS)
+  if (copy.n_mine > MAX_POINTERS)
     place.source = hide(e, place.source);
   LLVMValueRef src = NULL;
   bool chained = copy.order == HD_CHUNKS_DOWN && !index.at;

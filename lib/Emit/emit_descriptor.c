@@ -1,8 +1,8 @@
 #include "Emit/emit_descriptor.h"
 
 enum { UNIT = 16 /* bytes of an address in a descriptor */, ADDRESS_MASK = 0x3ffff };
-/* B K-major, 128-byte swizzle: groups of 8 rows 1024 bytes apart, 64 bytes a k-step. B MN-major:
- * panels of 64 n (LBO apart), 8 rows of k 1024 bytes apart (SBO), 32 rows of k a step. */
+/* B K-major, 128-byte swizzle: 8-row groups 1024 bytes apart, 64 bytes per k-step. B MN-major:
+ * panels of 64 n (LBO apart), groups of 8 rows of k 1024 bytes apart (SBO), 32 rows per k-step. */
 enum { B_STEP_BYTES = 64, B_STEP_K16 = 32, B_SBO = 1024, B_PANEL = 128, B_SWIZZLE_MASK = 0x70 };
 
 const hd_canonical hd_packed_a_form = {false, HD_SMEM_NONE, 128, 256};
