@@ -44,7 +44,7 @@ static LLVMTypeRef bits_type(hd_emitter *e, int64_t bytes) {
   return bytes == 1 ? e->i8 : bytes == 2 ? e->i16 : e->i32;
 }
 
-/* Predicated, since what lies outside must not be touched; 0 there. */
+/* A predicated load: 0 outside of the matrix, where memory must not be accessed. */
 static LLVMValueRef load_if(hd_emitter *e, hd_place at, int64_t bytes, LLVMValueRef inside) {
   int reg = bytes == 4 ? 32 : 16;
   const char *text =
@@ -56,7 +56,7 @@ static LLVMValueRef load_if(hd_emitter *e, hd_place at, int64_t bytes, LLVMValue
   return bytes == 1 ? LLVMBuildTrunc(e->b, bits, e->i8, "") : bits;
 }
 
-/* inside NULL: it is known to be. */
+/* inside NULL: the element is known to be inside. */
 static LLVMValueRef load_element(hd_emitter *e, hd_place at, heddle_elem elem, bool integer,
                                  LLVMValueRef inside) {
   int64_t bytes = heddle_elem_get(elem)->container_bits / 8;
@@ -77,7 +77,7 @@ static void load_rows(hd_emitter *e, const hd_strip *s, LLVMValueRef base, heddl
   int64_t bytes = heddle_elem_get(elem)->container_bits / 8;
   LLVMValueRef first = hd_emit_global_at(e, base, hd_emit_muli(e, hd_emit_widen(e, s->row), bytes));
   hd_place second = {first, 8 * bytes, NULL};
-  if (s->pair) { /* all of up's behind all of the gate's */
+  if (s->pair) { /* the elements of up follow all elements of the gate */
     LLVMValueRef half = hd_emit_muli(e, hd_emit_widen(e, s->m), bytes);
     second = (hd_place){hd_emit_global_at(e, first, half), 0, NULL};
   }
@@ -94,7 +94,7 @@ static hd_along open_along(hd_emitter *e, const hd_strip *s, LLVMValueRef base, 
   return v;
 }
 
-/* Two neighbours of 4 bytes: one load where their address allows it. */
+/* Two adjacent elements of 4 bytes: one load if their address is aligned. */
 static void load_wide_pair(hd_emitter *e, const hd_along *v, int32_t column,
                            LLVMValueRef const inside[2], LLVMValueRef bits[2]) {
   LLVMValueRef both = LLVMBuildAnd(e->b, inside[1], v->paired, "");
@@ -115,7 +115,7 @@ static void load_wide_pair(hd_emitter *e, const hd_along *v, int32_t column,
     bits[j] = LLVMBuildExtractValue(e->b, got, j, "");
 }
 
-/* Two neighbours that exist and are aligned as a pair: one load without predicates. */
+/* Two adjacent elements that exist and are aligned as a pair: one load without predicates. */
 static void load_whole_pair(hd_emitter *e, const hd_along *v, bool integer, int32_t column,
                             LLVMValueRef out[2]) {
   static const struct form {
@@ -139,7 +139,7 @@ static void load_whole_pair(hd_emitter *e, const hd_along *v, bool integer, int3
     out[j] = hd_emit_from_bits(e, v->elem, hd_emit_unpack(e, v->elem, pair, j), integer);
 }
 
-/* The elements of two neighbouring columns. */
+/* The elements of two adjacent columns. */
 static void load_pair(hd_emitter *e, const hd_along *v, bool integer, int32_t column,
                       LLVMValueRef const inside[2], LLVMValueRef out[2]) {
   if (v->bytes == 4) {
@@ -157,7 +157,7 @@ static void load_pair(hd_emitter *e, const hd_along *v, bool integer, int32_t co
 
 enum { WIDE = 16 };
 
-/* n words of 32 bits; 0 outside. */
+/* n words of 32 bits; zeros unless `inside`. */
 static void load_words(hd_emitter *e, hd_place at, int32_t n, LLVMValueRef inside,
                        LLVMValueRef *words) {
   static const struct form {
@@ -178,7 +178,7 @@ static void load_words(hd_emitter *e, hd_place at, int32_t n, LLVMValueRef insid
     words[i] = n > 1 ? LLVMBuildExtractValue(e->b, got, (unsigned)i, "") : got;
 }
 
-/* A lane's run where it lies in one piece, aligned: the launch saw to that. */
+/* Loads a lane's run, which is contiguous and aligned: the launch has checked that. */
 static void load_run(hd_emitter *e, const hd_strip *s, hd_place at, heddle_elem elem,
                      bool integer, LLVMValueRef inside, LLVMValueRef *out) {
   int32_t bits = heddle_elem_get(elem)->container_bits, bytes = s->run * bits / 8;
@@ -247,13 +247,13 @@ bool hd_emit_reads_vectors(const hd_strip *s) {
   return (s->has_bias_n || s->scale_b.at) && !s->has_c && !s->user;
 }
 
-/* CTAs that share an SM have no registers for the values of both ways. */
+/* If several CTAs share an SM, there are not enough registers for the values of both paths. */
 bool hd_emit_reads_at_once(const hd_emitter *e, const hd_strip *s) {
   return hd_emit_reads_vectors(s) && s->run == 2 &&
          hd_op_int(e->kernel, HD_ATTR_MIN_CTAS, 1) == 1;
 }
 
-/* i1: the columns before block `end` exist, and pairs are aligned. All lanes agree. */
+/* i1: the columns before block `end` exist, and pairs are aligned. Warp-uniform. */
 static LLVMValueRef vectors_are_whole(hd_emitter *e, const hd_strip *s, int32_t end) {
   enum { BLOCK = 8 };
   LLVMValueRef whole = hd_emit_lt(e, hd_emit_addi(e, s->col0, BLOCK * end - 1), s->n);
@@ -262,7 +262,7 @@ static LLVMValueRef vectors_are_whole(hd_emitter *e, const hd_strip *s, int32_t 
   return s->scale_b.at ? hd_emit_and(e, whole, s->scale_b.paired) : whole;
 }
 
-/* Merges the values that were read on two ways. */
+/* Merges the values that were loaded on the two paths. */
 static void join_inputs(hd_emitter *e, hd_inputs *in, const hd_inputs *other,
                         const LLVMBasicBlockRef from[2]) {
   for (int j = 0; j < 2; j++) {
@@ -304,7 +304,7 @@ void hd_emit_read_vectors(hd_emitter *e, const hd_strip *s, int32_t b, int32_t n
 
 /* ---- arithmetic ---- */
 
-/* up NULL: x is no gate. */
+/* up NULL: the activation is not gated. */
 static LLVMValueRef call_user(hd_emitter *e, const hd_strip *s, LLVMValueRef x, LLVMValueRef up,
                               int32_t b, int h, int j) {
   LLVMValueRef args[5] = {x, up};
@@ -324,7 +324,7 @@ static LLVMValueRef add_integer(hd_emitter *e, const hd_strip *s, const hd_input
   return x;
 }
 
-/* One rounding a term: C and bias are added by fma where they are scaled. */
+/* One rounding per term: C is added by fma if it is scaled. */
 static LLVMValueRef add_float(hd_emitter *e, const hd_strip *s, const hd_inputs *in,
                                  LLVMValueRef x, int h, int j) {
   if (LLVMTypeOf(x) == e->i32)
@@ -369,7 +369,7 @@ LLVMValueRef hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *i
   return up ? LLVMBuildFMul(e->b, x, up, "") : x;
 }
 
-/* ---- what the op asks for ---- */
+/* ---- attributes and arguments of the op ---- */
 
 /* A view of matrix `name` with pitch `ld` (elements, i64) from this lane's first element on. */
 static hd_view make_view(hd_emitter *e, const hd_strip *s, LLVMValueRef base, LLVMValueRef ld,
@@ -391,7 +391,8 @@ static hd_view make_view(hd_emitter *e, const hd_strip *s, LLVMValueRef base, LL
   return v;
 }
 
-/* A load of 32 columns each: all are in flight together, and behind the main loop. */
+/* Each load reads the indices of 32 columns. All loads are in flight together, after the main
+ * loop. */
 static heddle_status open_scatter(hd_emitter *e, hd_strip *s) {
   enum { BLOCK = 8 };
   LLVMValueRef at;
@@ -424,7 +425,7 @@ static bool is_read(const hd_emitter *e, const hd_strip *s) {
   return e->ahead && e->ahead->op == s->op;
 }
 
-/* Values that were loaded for this op already, by h. */
+/* Takes values that were already loaded for this op, by h. Returns false if there are none. */
 static bool take_ahead(const LLVMValueRef ahead[2], LLVMValueRef out[2]) {
   for (int h = 0; h < 2; h++)
     out[h] = ahead ? ahead[h] : NULL;
@@ -470,7 +471,7 @@ static heddle_status open_scales(hd_emitter *e, hd_strip *s) {
   return HEDDLE_OK;
 }
 
-/* The user's function sees the f32 result, or the bare i32 accumulator of an integer product. */
+/* The user's function gets the f32 result, or the i32 result of an epilogue that stays integer. */
 static heddle_status open_user(hd_emitter *e, hd_strip *s) {
   const char *name = hd_op_str(s->op, HD_ATTR_USER);
   if (!name)
@@ -492,7 +493,7 @@ static bool is_integer(heddle_elem elem) {
   return elem == HEDDLE_S32 || elem == HEDDLE_S8 || elem == HEDDLE_U8;
 }
 
-/* An integer product stays integer when nothing in the epilogue asks for more. */
+/* Whether the epilogue of an integer product needs no floating point. */
 static bool stays_integer(const hd_strip *s) {
   bool user = hd_act_is_user(s->act);
   bool act = user || (!s->pair && (strcmp(s->act, "none") == 0 || strcmp(s->act, "relu") == 0));
@@ -504,7 +505,7 @@ static bool stays_integer(const hd_strip *s) {
          (user || is_integer(s->d.elem));
 }
 
-/* Nothing of the epilogue is left to read. */
+/* The epilogue was applied before: only the factors are left to read. */
 static heddle_status open_finished(hd_emitter *e, hd_strip *s) {
   s->has_c = s->has_bias = s->has_bias_n = s->has_scale_a = s->has_scale_b = false;
   if (hd_strip_factors_at(s->op) < s->op->n_operands)
@@ -535,7 +536,7 @@ heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s) {
                     "unknown activation %s; legal: %s", s->act ? s->act : "", hd_act_list);
   if (op->kind == HD_OP_STORE_TILE) {
     LLVMValueRef d;
-    /* D, or the workspace. */
+    /* The destination is D, or the workspace. */
     hd_arg_kind to = hd_op_arg(hd_store_tile_d(op)->op);
     HD_TRY(hd_emit_matrix(e, op, to, HD_ARG_STRIDE_D, elem, &d));
     HD_TRY(open_scatter(e, s));

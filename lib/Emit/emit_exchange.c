@@ -1,7 +1,7 @@
-/* Registers that change lanes, so that stores become wide. */
+/* Exchanges registers between lanes, so that stores become wide. */
 #include "Emit/emit_strip.h"
 
-/* i1: bit `bit` of the lane; once, at the role's entry. */
+/* i1: bit `bit` of the lane index, computed at the role's entry. */
 static LLVMValueRef lane_bit(hd_emitter *e, int bit) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef shifted = LLVMBuildLShr(e->b, e->lane, hd_emit_i32(e, bit), "");
@@ -10,8 +10,8 @@ static LLVMValueRef lane_bit(hd_emitter *e, int bit) {
   return set;
 }
 
-/* Lanes that differ in `mask` trade: the one whose bit is set keeps y and gives x, the other keeps
- * x and gives y. After it *x holds the word of the lane without the bit, *y of the lane with it. */
+/* Lanes that differ in `mask` exchange a word: the lane whose bit is set keeps y and sends x, the
+ * other keeps x and sends y. *x is then the word of the lane without the bit, *y the other's. */
 static void trade(hd_emitter *e, LLVMValueRef set, int32_t mask, LLVMValueRef *x, LLVMValueRef *y) {
   LLVMValueRef given = hd_emit_select(e, set, *x, *y);
   LLVMValueRef taken = hd_emit_shfl_xor(e, given, mask);

@@ -1,4 +1,4 @@
-/* The factors of a finished store: 1 / scale of each column, which lie in shared memory. */
+/* The factors of a finished store: 1 / scale of each column, in shared memory. */
 #include "Emit/emit_strip.h"
 
 enum { BLOCK = 8, QUAD = 4, FLOAT_BYTES = 4 };
@@ -8,7 +8,7 @@ LLVMValueRef hd_emit_statistic_slot(hd_emitter *e, const hd_value *buffer, LLVMV
   return hd_emit_add(e, hd_emit_get1(e, buffer), hd_emit_muli(e, slot, bytes));
 }
 
-/* Column 2 * (lane % 4) of the first block. */
+/* Address of the factor of column 2 * (lane % 4) of the first block. */
 LLVMValueRef hd_emit_factors(hd_emitter *e, const hd_op *store) {
   int32_t at = hd_strip_factors_at(store);
   LLVMValueRef slot = hd_emit_get1(e, store->operands[at + 1]);

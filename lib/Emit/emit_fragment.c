@@ -1,12 +1,12 @@
-/* Fragments: what a warp loads from shared memory, and accumulators at the start. */
+/* Fragments: loads of a warp from shared memory, and the initial accumulators. */
 #include "Emit/emit_pinned.h"
 #include "Emit/emit_buffer.h"
 #include "Layout/packed_format.h"
 
-/* Bytes of a row of B that one k-step of a sparse mma reads, whatever the type. */
+/* What a k-step of a sparse mma reads of B: bytes of a row (K-major), 16-bit rows (MN-major). */
 enum { B_STEP_BYTES = 64, B_STEP_K16 = 32 };
 
-/* by_step: only the metadata is read so. */
+/* Checks the buffer's layout. With by_step, warps load only the metadata. */
 static heddle_status packed_a(hd_emitter *e, const hd_op *op, const hd_value *buffer) {
   const hd_op *def = hd_emit_def(buffer);
   bool misplaced = hd_op_has(def, HD_ATTR_BY_STEP) && op->kind != HD_OP_LOAD_META;
@@ -31,8 +31,8 @@ static LLVMValueRef strip_in_slab(hd_emitter *e, const hd_op *op) {
   return hd_emit_remi(e, hd_emit_get1(e, hd_load_place(op)), HD_SLAB_STRIPS);
 }
 
-/* Words thread-major: those of a thread stand together, thread strip % 4 * 32 + lane of the slab;
- * by_step thread strip * 32 + lane of the slot, behind the values of all slabs. */
+/* The words of a thread are adjacent. The thread is strip % 4 * 32 + lane of the slab; with by_step
+ * strip * 32 + lane of the slot, and the metadata follows the values of all slabs. */
 heddle_status hd_emit_op_load_meta(hd_emitter *e, const hd_op *op) {
   HD_TRY(packed_a(e, op, hd_load_buffer(op)));
   const hd_op *def = hd_emit_def(hd_load_buffer(op));
@@ -104,8 +104,8 @@ heddle_status hd_emit_op_load_a(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* Rows of n: matrix j holds columns 16j..16j+15 (bytes) of the step; lane l gives row l % 8 of it.
- * The column is a multiple of 8, so the swizzle sees the lane alone. */
+/* K-major: matrix j holds bytes 16j..16j+15 of the step; lane l gives the address of row l % 8 of
+ * matrix l / 8. The column is a multiple of 8, so the swizzle depends only on the lane. */
 static LLVMValueRef b_along_k(hd_emitter *e, const hd_op *op, const hd_rows *rows) {
   int64_t first = hd_op_int(op, HD_ATTR_STEP, 0) * B_STEP_BYTES;
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
@@ -117,8 +117,8 @@ static LLVMValueRef b_along_k(hd_emitter *e, const hd_op *op, const hd_rows *row
   return hd_emit_add(e, hd_emit_muli(e, column, rows->panel), byte);
 }
 
-/* Rows of k: matrix j holds k rows 8j..8j+7 of the step, so lane l gives row 32 * step + l;
- * ldmatrix transposes. 16-bit types. */
+/* MN-major, 16-bit types: matrix j holds rows 8j..8j+7 of k of the step, so lane l gives the
+ * address of row 32 * step + l. ldmatrix transposes. */
 static LLVMValueRef b_along_n(hd_emitter *e, const hd_op *op, const hd_rows *rows) {
   int64_t first = hd_op_int(op, HD_ATTR_STEP, 0) * B_STEP_K16;
   LLVMValueRef byte = hd_emit_muli(e, hd_emit_get1(e, hd_load_place(op)), 2);
@@ -136,7 +136,7 @@ heddle_status hd_emit_op_load_b(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* Lane 4g + q: row 8q + g of those that there are, its scales one behind the other. */
+/* Lane 4g + q loads the adjacent scales of row 8q + g; q is limited to the rows that exist. */
 heddle_status hd_emit_op_load_scale(hd_emitter *e, const hd_op *op) {
   enum { QUAD = 4, ROWS_A_LANE = 8, WORD_BYTES = 4 };
   const hd_spec_row *row = NULL;
@@ -170,19 +170,19 @@ static heddle_status fill(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* Sums that k-blocks are promoted to are pinned as their parts are. */
+/* The sums of a promotion are pinned, like the accumulators that are added to them. */
 heddle_status hd_emit_op_frag_zero(hd_emitter *e, const hd_op *op) {
   return hd_emit_pinned_open(e, op) ? HEDDLE_OK : fill(e, op);
 }
 
-/* Zeros as well: a wgmma takes its accumulators as in- and outputs, so registers that nothing sets
- * would stay live around the loop over tiles, and the epilogue would have to do without them (340
- * bytes of spills with n256 and gelu; 64 moves a tile otherwise). */
+/* Also sets zeros: accumulators are inputs and outputs of wgmma, so registers that are never set
+ * would stay live around the loop over tiles, and the epilogue could not use them (340 bytes of
+ * spills with n256 and gelu; otherwise 64 moves per tile). */
 heddle_status hd_emit_op_frag_undef(hd_emitter *e, const hd_op *op) {
   return hd_emit_pinned_open(e, op) ? HEDDLE_OK : fill(e, op);
 }
 
-/* 4 elements a block of 8 columns: registers of a fragment lie in the order of columns. */
+/* The registers of a fragment are in column order: 4 elements per block of 8 columns. */
 heddle_status hd_emit_op_frag_columns(hd_emitter *e, const hd_op *op) {
   enum { BLOCK = 8 };
   int32_t n, n_own = hd_emit_type_count(op->results[0]->type);

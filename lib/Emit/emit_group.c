@@ -1,19 +1,19 @@
-/* Groups: the table that tells of each how many tiles stand before it, and the way from a tile to
- * its group. An entry of 16 bytes: tiles before the group, its first column, its end, 0; behind the
- * last one the number of all tiles. */
+/* Groups: builds the table of groups, and finds the group of a tile. An entry has 16 bytes: number
+ * of tiles before the group, its first column, its end, 0. After the last group follows an entry
+ * with the number of all tiles. */
 #include "Emit/emit_state.h"
 
-enum { FIRST_COLUMN = 4, END_COLUMN = 8 /* bytes of an entry */ };
+enum { FIRST_COLUMN = 4, END_COLUMN = 8 /* byte offsets in an entry */ };
 
 /* ---- the table ---- */
 
 typedef struct groups {
   const hd_op *op;
   LLVMValueRef offsets, g, n, tiles_m, table;
-  int32_t each, n_lanes; /* consecutive groups of a lane; lanes that have some */
+  int32_t each, n_lanes; /* consecutive groups per lane; lanes that have groups */
 } groups;
 
-/* Whatever stands in memory, columns lie inside 0 … n. */
+/* Clamps the offset to 0 … n, whatever the memory contains. */
 static LLVMValueRef load_offset(hd_emitter *e, const groups *s, LLVMValueRef first, int32_t j) {
   LLVMValueRef at = hd_emit_global_at(e, s->offsets, hd_emit_muli(e, hd_emit_widen(e, first), 4));
   LLVMValueRef past = hd_emit_lt(e, s->g, hd_emit_addi(e, first, j));
@@ -24,7 +24,7 @@ static LLVMValueRef load_offset(hd_emitter *e, const groups *s, LLVMValueRef fir
   return hd_emit_min(e, hd_emit_max(e, offset, hd_emit_i32(e, 0)), s->n);
 }
 
-/* What the lower lanes have, 0 where there is none: all of their sum, or the largest. */
+/* The sum, or the maximum, of the values of all lower lanes; 0 in lane 0. */
 static LLVMValueRef of_lower(hd_emitter *e, const groups *s, LLVMValueRef own, bool sum) {
   LLVMValueRef zero = hd_emit_i32(e, 0), all = own, below = NULL;
   for (int32_t by = 1; by < s->n_lanes; by *= 2) {
@@ -44,8 +44,8 @@ static void store_entry(hd_emitter *e, const groups *s, LLVMValueRef i, LLVMValu
               HD_ASM_MEMORY);
 }
 
-/* Is an offset less than the one before it, in any lane? A lane's last one is the next lane's
- * first. at: each + 1 of them. */
+/* i1: some lane has an offset that is less than its predecessor. at: each + 1 offsets per lane;
+ * the last one is the next lane's first. */
 static LLVMValueRef is_cut(hd_emitter *e, const groups *s, LLVMValueRef first,
                            LLVMValueRef *const at) {
   LLVMValueRef any = LLVMConstInt(e->i1, 0, false);
@@ -58,7 +58,7 @@ static LLVMValueRef is_cut(hd_emitter *e, const groups *s, LLVMValueRef first,
                      HD_ASM_VOLATILE);
 }
 
-/* The largest offset of the lower lanes; 0 where offsets do not decrease, as a router has them. */
+/* The largest offset of the lower lanes; 0 if offsets never decrease, as those of a router. */
 static LLVMValueRef least_of(hd_emitter *e, const groups *s, LLVMValueRef first,
                              LLVMValueRef *const at) {
   LLVMBasicBlockRef before[2];
@@ -77,8 +77,8 @@ static LLVMValueRef least_of(hd_emitter *e, const groups *s, LLVMValueRef first,
   return least;
 }
 
-/* No offset is less than one before it: groups never overlap. Past the last group there is nothing
- * but the sum. */
+/* Raises each offset to at least its predecessor, so that groups never overlap. The entry after the
+ * last group holds only the sum. */
 static void make_table(hd_emitter *e, const groups *s) {
   int64_t unit = hd_op_int(s->op, HD_ATTR_TILE_COLUMNS, 1);
   LLVMValueRef *at = HD_NEW_ARRAY(&e->arena, LLVMValueRef, s->each + 1);
@@ -101,13 +101,14 @@ static void make_table(hd_emitter *e, const groups *s) {
   }
 }
 
-/* Groups that a table may hold. */
+/* The maximum number of groups: g if it is constant, else the capacity of the table. */
 static int64_t most_groups(const hd_value *buffer, LLVMValueRef g) {
   int64_t room = hd_op_int(hd_emit_def(buffer), HD_ATTR_BYTES, 0) / HD_GROUP_BYTES - 1;
   return LLVMIsAConstantInt(g) ? LLVMConstIntGetSExtValue(g) : room;
 }
 
-/* One warp makes it: its loads are all in flight together. The first one has barriers to begin. */
+/* One warp builds the table, with all loads in flight together. It is warp 1 if there is one,
+ * because warp 0 initialises the barriers. */
 heddle_status hd_emit_op_group_table(hd_emitter *e, const hd_op *op) {
   groups s = {.op = op,
               .offsets = hd_emit_get1(e, hd_group_table_offsets(op)),
@@ -125,7 +126,7 @@ heddle_status hd_emit_op_group_table(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* ---- what reads it ---- */
+/* ---- readers of the table ---- */
 
 static LLVMValueRef load_word(hd_emitter *e, LLVMValueRef table, LLVMValueRef i, int bytes) {
   LLVMValueRef at = hd_emit_add(e, table, hd_emit_muli(e, i, HD_GROUP_BYTES));
@@ -140,8 +141,8 @@ heddle_status hd_emit_op_group_count(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* The last group with no more tiles before it than the index: empty ones have as many before them
- * as the next. Behind the last group stand more than any index. */
+/* Binary search for the last group with at most `index` tiles before it. An empty group has the
+ * same number as the next group. The entry after the last group is greater than any index. */
 heddle_status hd_emit_op_group_find(hd_emitter *e, const hd_op *op) {
   LLVMValueRef table = hd_emit_get1(e, hd_group_find_buffer(op));
   LLVMValueRef g = hd_emit_get1(e, hd_group_find_g(op));
