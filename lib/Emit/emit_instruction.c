@@ -9,14 +9,14 @@
 
 enum { OUTPUT, INPUT, NUMBER };
 
-/* The words of operand lists. Registers: one of kind `reg`, or (0) what the row's operand says. */
+/* The words of operand lists. `reg`: one register of this kind; 0: those of the row's operand. */
 static const struct word {
   const char *text;
   int8_t form;
   char reg;
   int8_t operand; /* hd_operand_id */
   bool vector;    /* in braces */
-  int8_t number;  /* what a number is unless the caller says */
+  int8_t number;  /* default of an immediate */
 } words[] = {
     {.text = "d", .form = OUTPUT, .operand = HD_OPERAND_D, .vector = true},
     {.text = "a", .form = INPUT, .operand = HD_OPERAND_A, .vector = true},
@@ -75,8 +75,8 @@ static const struct word {
 
 static const struct word unknown = {.text = "", .form = NUMBER};
 
-/* The next word, NULL at the end; what stands before it (brackets, commas, plain numbers) goes to
- * text. */
+/* The next word, NULL at the end. The characters before it (brackets, commas, plain numbers) are
+ * appended to text. */
 static const struct word *next_word(const char **at, hd_strbuf *text) {
   size_t before = 0, n = 0;
   while ((*at)[before] && !isalpha((unsigned char)(*at)[before]))
@@ -102,7 +102,7 @@ static int32_t count(const hd_spec_row *row, const struct word *w) {
   return w->form == NUMBER ? 0 : w->reg ? 1 : row->operand[w->operand].n_regs;
 }
 
-/* Accumulators of wgmma are read and written in place: tied, they stay in one set of registers. */
+/* Accumulators of wgmma are read and written in place: tied operands keep them in one register. */
 static bool is_tied(const hd_spec_row *row, const struct word *w) {
   return w->form == OUTPUT && row->family == HD_FAMILY_WGMMA_SP;
 }
@@ -141,7 +141,7 @@ typedef struct asm_writer {
   const hd_spec_row *row;
   hd_strbuf text, constraints;
   int32_t next; /* operand number: results come first, tied inputs take numbers too */
-  int32_t pinned; /* of the results; HD_NOT_PINNED: they are operands */
+  int32_t pinned; /* first register of the results; HD_NOT_PINNED: they are operands */
 } asm_writer;
 
 static void add_registers(asm_writer *w, const struct word *word) {
@@ -187,7 +187,7 @@ static heddle_status write_asm(hd_emitter *e, asm_writer *w, const hd_emit_numbe
   return HEDDLE_OK;
 }
 
-/* Nothing but registers, done when the instruction is: it may be moved and merged. */
+/* An instruction that accesses only registers and completes at once may be moved and merged. */
 static hd_asm_kind asm_kind(const hd_spec_row *row) {
   for (unsigned i = 0; i < row->n_effects; i++)
     if (row->effect[i].space != HD_SPACE_REGISTER || row->effect[i].done != HD_COMPLETION_REGISTER)
@@ -195,7 +195,7 @@ static hd_asm_kind asm_kind(const hd_spec_row *row) {
   return HD_ASM_PURE;
 }
 
-/* Results, and the inputs tied to them, are operands, or pinned. */
+/* Results, and the inputs tied to them, are either operands or pinned registers. */
 static void row_asm(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *inputs,
                     const hd_emit_number *numbers, int32_t n_numbers, int32_t pinned,
                     LLVMValueRef *results) {

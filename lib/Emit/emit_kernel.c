@@ -1,4 +1,4 @@
-/* A kernel: its parameters and directives, who is who in the CTA, and its roles. */
+/* A kernel: its parameters, its directives, thread and warp indices, and its roles. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ heddle_status hd_emit_op_declared(hd_emitter *e, const hd_op *op) {
 
 heddle_status hd_emit_op_buffer(hd_emitter *e, const hd_op *op) {
   const hd_shared_item *item = hd_shared_layout_find(&e->layout, op);
-  if (!item) { /* in tensor memory: a column, to be added to what tcgen05.address gives */
+  if (!item) { /* in tensor memory: a column, relative to the result of tcgen05.address */
     hd_emit_set1(e, op->results[0], hd_emit_i32(e, hd_tensor_column(e->kernel, op)));
     return HEDDLE_OK;
   }
@@ -87,7 +87,7 @@ static void make_directives(hd_emitter *e, int64_t n_threads) {
   directive(e, "nvvm.maxntid", n_threads, "");
   if (registers)
     directive(e, "nvvm.maxnreg", registers, "");
-  else /* ptxas takes one of the two; told nothing, it spills to make room for a second CTA */
+  else /* ptxas accepts one of the two; without both it spills to make room for a second CTA */
     directive(e, "nvvm.minctasm", ctas, "");
   if (cluster > 1)
     directive(e, "nvvm.cluster_dim", cluster, ",1,1");
@@ -137,7 +137,7 @@ static bool has_op_after(const hd_op *op) {
   return false;
 }
 
-/* What follows the roles is for whole warps again. */
+/* Ops after the roles are executed by whole warps again. */
 static void rejoin(hd_emitter *e, const hd_op *op, LLVMBasicBlockRef join) {
   hd_emit_endif(e, join);
   if (has_op_after(op)) {
@@ -146,8 +146,8 @@ static void rejoin(hd_emitter *e, const hd_op *op, LLVMBasicBlockRef join) {
   }
 }
 
-/* Whether this is the role's one thread; *join ends its warp's branch. Of one that its warp elects
- * ptxas knows that it is alone; of any other it does not, and loops over the lanes at each copy. */
+/* Whether this is the role's single thread; *join ends its warp's branch. Only for a thread elected
+ * by elect.sync ptxas knows that it is alone; else it loops over the lanes at each copy. */
 static LLVMValueRef elect(hd_emitter *e, LLVMBasicBlockRef *join) {
   *join = NULL;
   if (e->target->sm < 90)
@@ -211,7 +211,7 @@ heddle_status hd_emit_one_kernel(hd_emitter *e, const hd_op *kernel) {
   make_function(e, name);
   make_directives(e, n_threads);
   hd_emit_at(e, LLVMAppendBasicBlockInContext(e->llvm, e->function, "entry"));
-  /* The warp's index comes through a shuffle so that ptxas knows it to be the same in all lanes. */
+  /* The warp index goes through a shuffle, so that ptxas knows that it is warp-uniform. */
   e->thread = hd_emit_intrinsic(e, "llvm.nvvm.read.ptx.sreg.tid.x", NULL, 0);
   e->warp = hd_emit_shfl_idx(e, hd_emit_divi(e, e->thread, HD_LANES), 0);
   e->lane = hd_emit_remi(e, e->thread, HD_LANES);

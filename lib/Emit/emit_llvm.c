@@ -9,7 +9,7 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 static const char triple[] = "nvptx64-nvidia-cuda";
-/* Little is left to gain: loops are unrolled by us, and heavier passes move wgmma's registers. */
+/* More passes would gain little: we unroll loops ourselves. Heavier passes move wgmma registers. */
 static const char light[] = "always-inline,function(early-cse,instcombine<no-verify-fixpoint>,"
                             "simplifycfg,loop-mssa(licm)),globaldce";
 
@@ -23,8 +23,8 @@ static void register_backend(void) {
   LLVMInitializeNVPTXAsmPrinter();
 }
 
-/* Without a handler LLVM exits the process on some errors, and codegen may report success after
- * one. */
+/* Without a handler, LLVM exits the process on some errors; code generation may report success
+ * after an error. */
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
   hd_emitter *e = user;
   if (LLVMGetDiagInfoSeverity(info) != LLVMDSError)
@@ -50,7 +50,7 @@ static void make_types(hd_emitter *e) {
   e->cluster_ptr = LLVMPointerTypeInContext(e->llvm, HD_AS_CLUSTER);
 }
 
-/* LLVM ignores what it does not know, and then emits an old version. */
+/* LLVM ignores a PTX version that it does not know, and then emits an old version. */
 unsigned hd_emit_next_ptx(unsigned version) {
   static const uint16_t known[] = {63, 64, 65, 70, 71, 72, 73, 74, 75, 76, 77,
                                    78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90};
@@ -73,7 +73,7 @@ heddle_status hd_emit_pick_ptx(hd_emitter *e) {
                   e->target->min_ptx % 10, e->target->name);
 }
 
-/* LLVM's own words, or `otherwise`. */
+/* Reports LLVM's message, or `otherwise` if there is none. */
 static heddle_status failed(hd_emitter *e, const char *message, const char *otherwise) {
   e->failed = true;
   return hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.llvm", "%s",

@@ -1,10 +1,10 @@
-/* mma.sp of a warp, read from its spec row: by LLVM's intrinsic, or as inline asm. */
+/* mma.sp, generated from its spec row: as LLVM's intrinsic, or as inline asm. */
 #include <string.h>
 
 #include "Emit/emit_instruction.h"
 
-/* What the instruction takes, in the order of its text: d, a, b, c, metadata, selector, and where
- * the row has them block scales, A's data, byte-id, thread-id, then B's. */
+/* The inputs. The order in the text is d, a, b, c, metadata, selector, and if the row has block
+ * scales A's data, byte-id and thread-id, then B's. */
 typedef struct mma_call {
   const hd_spec_row *row;
   LLVMValueRef *a, *b, *c, meta, scales[2]; /* NULL: none */
@@ -12,9 +12,9 @@ typedef struct mma_call {
   const int64_t *ids;
 } mma_call;
 
-enum { MOST_INPUTS = 64 };
+enum { MAX_INPUTS = 64 };
 
-/* a, b, c and metadata; how many. */
+/* Collects the registers of a, b, c and metadata. Returns their number. */
 static int32_t gather(const mma_call *m, LLVMValueRef *inputs) {
   static const hd_operand_id order[] = {HD_OPERAND_A, HD_OPERAND_B, HD_OPERAND_C};
   LLVMValueRef *const from[] = {m->a, m->b, m->c};
@@ -26,9 +26,9 @@ static int32_t gather(const mma_call *m, LLVMValueRef *inputs) {
   return n;
 }
 
-/* Registers travel as f32 or i32; halves of other types are cast to what the intrinsic names. */
+/* Registers are f32 or i32 values; hd_emit_intrinsic casts them to the intrinsic's types. */
 static void by_intrinsic(hd_emitter *e, const mma_call *m, LLVMValueRef *d) {
-  LLVMValueRef args[MOST_INPUTS];
+  LLVMValueRef args[MAX_INPUTS];
   int32_t n = gather(m, args);
   args[n++] = hd_emit_i32(e, m->selector);
   LLVMValueRef all = hd_emit_intrinsic(e, m->row->llvm_intrinsic, args, n);
@@ -44,7 +44,7 @@ static void by_asm(hd_emitter *e, const mma_call *m, LLVMValueRef *d) {
                                     {"thread-id-a", ids[1]},
                                     {"byte-id-b", ids[2]},
                                     {"thread-id-b", ids[3]}};
-  LLVMValueRef inputs[MOST_INPUTS];
+  LLVMValueRef inputs[MAX_INPUTS];
   int32_t n = gather(m, inputs);
   for (int i = 0; i < 2 && m->scales[i]; i++)
     inputs[n++] = m->scales[i];
@@ -96,7 +96,7 @@ heddle_status hd_emit_op_mma_sp(hd_emitter *e, const hd_op *op) {
   return end(e, op, d);
 }
 
-/* As inline asm: the intrinsics take byte-ids and thread-ids in registers. */
+/* As inline asm, because the intrinsics take byte-ids and thread-ids in registers. */
 heddle_status hd_emit_op_mma_sp_scaled(hd_emitter *e, const hd_op *op) {
   mma_call m;
   LLVMValueRef d[16] = {0};

@@ -1,12 +1,12 @@
-/* Regions: loops, branches, and who executes an op. The table of lowerings. */
+/* Regions: loops, branches, one-thread ops. The table of lowerings. */
 #include <llvm-c/DebugInfo.h>
 
 #include "Emit/emit_pinned.h"
 
 /* ---- runs of one-thread ops ---- */
 
-/* Consecutive ops of one thread share a branch. A pure op between them goes before the branch, so
- * that what follows the run may use it. */
+/* Consecutive one-thread ops share a branch. A pure op between them is emitted before the branch,
+ * so that ops after the run can use its results. */
 
 static void open_run(hd_emitter *e) {
   if (e->elected_branch || e->role.one_thread)
@@ -37,11 +37,11 @@ static heddle_status emit_pure_before_run(hd_emitter *e, hd_emit_fn *lower, cons
   return status;
 }
 
-/* ---- the table: one line an op that has a lowering ---- */
+/* ---- the table: one line per op that has a lowering ---- */
 
 static const struct lowering {
   hd_emit_fn *fn;
-  uint16_t sm; /* the first sm that has what it lowers to: LLVM aborts on less */
+  uint16_t sm; /* the first sm that supports the lowering: LLVM aborts on earlier ones */
 } lowerings[HD_N_OPS] = {
     [HD_OP_ROLE] = {hd_emit_op_role, 0},
     [HD_OP_FOR] = {hd_emit_op_for, 0},
@@ -203,7 +203,7 @@ static void add_incoming(flat phis, flat values, LLVMBasicBlockRef from) {
     LLVMAddIncoming(phis.v[i], &values.v[i], &from, 1);
 }
 
-/* Values that come from others: pinned ones are there already, or are read from their registers. */
+/* Defines values that are passed from others. Pinned ones stay in their registers, or are read. */
 static void define(hd_emitter *e, hd_value *const *values, hd_value *const *from, int32_t n,
                    flat all) {
   LLVMValueRef *v = all.v;
@@ -220,8 +220,8 @@ static void define(hd_emitter *e, hd_value *const *values, hd_value *const *from
 
 /* ---- for, if ---- */
 
-/* A producer that gathers has few registers. Where k is short and fixed, ptxas would
- * unroll the loop over k-blocks, and the addresses of several would not fit. */
+/* A producer that gathers has few registers. If k is short and constant, ptxas would unroll the
+ * loop over k-blocks, and the addresses of several k-blocks would not fit. */
 static bool keeps_loop(const hd_emitter *e, const hd_region *region) {
   if (!e->role.op || !hd_op_has(e->role.op, HD_ATTR_REGISTERS))
     return false;
@@ -231,7 +231,8 @@ static bool keeps_loop(const hd_emitter *e, const hd_region *region) {
   return false;
 }
 
-/* Becomes `.pragma "nounroll"` at the loop's head. A loop's metadata names itself first. */
+/* Becomes `.pragma "nounroll"` at the loop's head. The first operand of a loop's metadata is the
+ * metadata itself. */
 static void keep_loop(hd_emitter *e, LLVMValueRef branch) {
   LLVMMetadataRef self = LLVMTemporaryMDNode(e->llvm, NULL, 0);
   LLVMMetadataRef word = LLVMMDStringInContext2(e->llvm, "llvm.loop.unroll.disable", 24);
@@ -242,7 +243,7 @@ static void keep_loop(hd_emitter *e, LLVMValueRef branch) {
                   LLVMMetadataAsValue(e->llvm, loop));
 }
 
-/* Rotated: a guard before it, the test at the end, so that the loop body is one piece. */
+/* The loop is rotated: a guard before it, the test at the end, so that the body is contiguous. */
 heddle_status hd_emit_op_for(hd_emitter *e, const hd_op *op) {
   const hd_region *region = op->regions[0];
   int32_t n = op->n_operands - 3;

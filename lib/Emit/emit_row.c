@@ -1,4 +1,4 @@
-/* Spec rows as emission needs them: found, and legal on the target. */
+/* Finds spec rows, and checks that they are legal on the target. */
 #include "Emit/emit_state.h"
 
 static const char *family_name(hd_family family) {

@@ -1,4 +1,4 @@
-/* Scalars: what every thread computes alike. */
+/* Scalars, which all threads compute in the same way. */
 #include "Emit/emit_state.h"
 
 static void result(hd_emitter *e, const hd_op *op, LLVMValueRef v) {
@@ -11,7 +11,7 @@ heddle_status hd_emit_op_const(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* Division is of non-negative numbers by contract: the unsigned form is cheaper. */
+/* Operands of division are non-negative by contract, so the cheaper unsigned form is used. */
 static const struct binary {
   hd_op_kind kind;
   LLVMOpcode opcode;
@@ -81,8 +81,8 @@ heddle_status hd_emit_op_warp_index(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* Bands of `group` tile rows; inside a band column by column, so that neighbouring CTAs share rows
- * of B in L2. The last band may be lower. */
+/* Bands of `group` tile rows; column by column within a band, so that adjacent CTAs share rows of B
+ * in L2. The last band may have fewer rows. */
 heddle_status hd_emit_op_tile_coord(hd_emitter *e, const hd_op *op) {
   if (!hd_op_is(op, HD_ATTR_ORDER, "grouped"))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.tile_coord",

@@ -136,7 +136,7 @@ typedef struct hd_place {
 } hd_place;
 hd_place hd_emit_place(hd_emitter *e, const hd_strip *s, const hd_view *view, int32_t b, int h,
                        int j);
-/* The column of D for column `x` from block b on (per lane); not below s->n_columns (unsigned): none. */
+/* The column of D for column `x` from block b on (per lane); if not below n_columns: none. */
 LLVMValueRef hd_emit_scattered(hd_emitter *e, const hd_strip *s, int32_t b, LLVMValueRef x);
 /* The address in column `column` that corresponds to `ptr` in column 0. */
 hd_place hd_emit_in_column(hd_emitter *e, const hd_strip *s, LLVMValueRef ptr, LLVMValueRef column);

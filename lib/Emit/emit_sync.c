@@ -1,9 +1,9 @@
-/* Synchronisation, as placed: one instruction an op, none added. */
+/* Synchronisation ops, lowered where they were placed: none are added. */
 #include "Emit/emit_state.h"
 
 enum { NONE = -2, ALL_LANES = -1 };
 
-/* Ops without operands are one intrinsic each. */
+/* Ops without operands: one intrinsic each. */
 static const struct plain {
   hd_op_kind kind;
   const char *intrinsic;
@@ -84,8 +84,8 @@ heddle_status hd_emit_op_barrier_expect(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* Lane r arrives at CTA r of the cluster when the mask has it. The default scope is narrower than
- * the paper asks for a remote barrier: rule R3, this edge publishes no data. */
+/* Lane r arrives at CTA r of the cluster if the mask has bit r. The default scope is narrower than
+ * specified for a remote barrier; rule R3 allows it, since this arrival publishes no data. */
 static void arrive_remote(hd_emitter *e, LLVMValueRef at, int64_t mask, bool releases) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef bit = LLVMBuildLShr(e->b, hd_emit_i32(e, mask), e->lane, "");
@@ -128,7 +128,7 @@ heddle_status hd_emit_op_barrier_arrive(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* A loop around try_wait, which may give up early. */
+/* A loop around try_wait, which may return before the phase completes. */
 heddle_status hd_emit_op_barrier_wait(hd_emitter *e, const hd_op *op) {
   LLVMValueRef phase = hd_emit_get(e, hd_barrier_cursor(op), NULL)[1];
   LLVMValueRef parity = hd_emit_xor(e, phase, hd_emit_i32(e, hd_op_int(op, HD_ATTR_PARITY, 0)));

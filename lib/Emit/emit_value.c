@@ -1,8 +1,8 @@
-/* Which LLVM values stand for an IR value. */
+/* Maps IR values to LLVM values. */
 #include "Emit/emit_state.h"
 
-/* One for a scalar, (slot, phase) for a cursor, one a register for a fragment (none: it is
- * pinned, emit_pinned.h), the i32 shared address for a buffer or a barrier. */
+/* A scalar has one value, a cursor (slot, phase), a fragment one per register (none if it is
+ * pinned, emit_pinned.h), a buffer or a barrier its i32 shared address. */
 typedef struct emitted {
   LLVMValueRef *v;
   int32_t n, pinned;
@@ -35,8 +35,8 @@ void hd_emit_set1(hd_emitter *e, const hd_value *value, LLVMValueRef v) {
   hd_emit_set(e, value, &v, 1);
 }
 
-/* A value without definition cannot come from a verified module; it reads as undef and fails the
- * compile instead of crashing it. */
+/* A verified module has no value without definition. If one occurs, it becomes undef and fails the
+ * compile, instead of a crash. */
 static void invent(hd_emitter *e, const hd_value *value) {
   LLVMValueRef undefined[512];
   int32_t n = hd_emit_type_count(value->type);
@@ -81,7 +81,7 @@ LLVMTypeRef hd_emit_type_of(hd_emitter *e, hd_type type) {
     return e->global_ptr;
   case HD_TYPE_TMAP:
     return e->generic_ptr;
-  case HD_TYPE_FRAG: /* everything but f32 is packed, or read as bits */
+  case HD_TYPE_FRAG: /* all types but f32 are packed, or used as bits */
     return type.elem == HEDDLE_F32 ? e->f32 : e->i32;
   default:
     return e->i32;
