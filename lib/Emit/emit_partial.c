@@ -1,14 +1,14 @@
-/* Tiles that CTAs share over k: partials in the workspace, their sum, and the warp that goes on
- * (R7). */
+/* Split-K and stream-K: partial sums in the workspace, their addition, and the warp that arrives
+ * last and continues (R7). */
 #include <string.h>
 
 #include "Emit/emit_strip.h"
 
-/* Elements of a lane that are loaded at once, where they are few: of several partials. */
-enum { FLIGHT = 64, MOST_AT_ONCE = 4 };
+/* Elements that a lane loads at once; if a partial has fewer, they are of several partials. */
+enum { FLIGHT = 64, MAX_AT_ONCE = 4 };
 enum { STORE_FRAGS = 7, SUM_FRAGS = 4 }; /* the first fragment's operand */
 
-/* Fragments from operand `first` on, one value an element: f32 or s32. */
+/* The elements of all fragments from operand `first` on, one value each: f32 or s32. */
 typedef struct elements {
   LLVMValueRef *v;
   int32_t n;
@@ -30,7 +30,7 @@ static elements read_elements(hd_emitter *e, const hd_op *op, int32_t first) {
   return all;
 }
 
-/* This lane's first vector of a part. */
+/* The address of this lane's first vector of a part. */
 static LLVMValueRef lane_place(hd_emitter *e, const hd_op *op, LLVMValueRef part) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef lane = hd_emit_widen(e, hd_emit_muli(e, e->lane, HD_VECTOR_BYTES));
@@ -59,18 +59,18 @@ heddle_status hd_emit_op_partial_store(hd_emitter *e, const hd_op *op) {
 
 /* --- partial.sum ---------------------------------------------------------------------------- */
 
-/* The loop over a place's parts, some of them a turn. */
+/* The loop over the parts of a place, several of them per iteration. */
 typedef struct part_loop {
-  LLVMValueRef at;                       /* this lane's first vector of the turn's first part */
-  LLVMValueRef is_there[MOST_AT_ONCE]; /* i1, of the turn's other parts; [0] always is */
+  LLVMValueRef at;                    /* this lane's first vector of the iteration's first part */
+  LLVMValueRef is_there[MAX_AT_ONCE]; /* i1: the iteration's p-th part exists; [0] is not used */
   int32_t at_once;
   int64_t bytes; /* from part to part */
   bool integer;
 } part_loop;
 
-/* Vector after vector in one asm, since LLVM would move the additions behind the loads of all
- * vectors, for which there are no registers. A part that is not there is -0, which changes no
- * number, nor -0. */
+/* The asm that loads and adds one vector. LLVM would move the additions after the loads of all
+ * vectors, for which there are not enough registers. A part that does not exist is -0, which
+ * changes no sum, not even -0. */
 static const char *sum_text(hd_emitter *e, const part_loop *l, int64_t offset) {
   const char *word = l->integer ? "s32" : "f32", *zero = l->integer ? "0" : "0f80000000";
   hd_strbuf text = {0};
@@ -96,7 +96,7 @@ static const char *sum_text(hd_emitter *e, const part_loop *l, int64_t offset) {
 
 static void add_vector(hd_emitter *e, const part_loop *l, int64_t offset, LLVMValueRef *sum) {
   LLVMTypeRef type = l->integer ? e->i32 : e->f32, types[] = {type, type, type, type};
-  LLVMValueRef args[2 * HD_VECTOR + MOST_AT_ONCE] = {l->at};
+  LLVMValueRef args[2 * HD_VECTOR + MAX_AT_ONCE] = {l->at};
   int32_t n = 1;
   for (int32_t p = 1; p < l->at_once; p++)
     args[n++] = l->is_there[p];
@@ -116,7 +116,7 @@ static void add_parts(hd_emitter *e, const hd_op *op, LLVMValueRef lo, LLVMValue
                       elements *x) {
   part_loop l = {.at_once = FLIGHT / x->n, .bytes = hd_op_int(op, HD_ATTR_BYTES, 0),
                  .integer = x->integer};
-  l.at_once = l.at_once < 1 ? 1 : l.at_once > MOST_AT_ONCE ? MOST_AT_ONCE : l.at_once;
+  l.at_once = l.at_once < 1 ? 1 : l.at_once > MAX_AT_ONCE ? MAX_AT_ONCE : l.at_once;
   LLVMBasicBlockRef exit = hd_emit_block(e, "summed"), body = hd_emit_block(e, "sum");
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
   LLVMBuildCondBr(e->b, hd_emit_lt(e, lo, hi), body, exit);
@@ -145,8 +145,8 @@ static void add_parts(hd_emitter *e, const hd_op *op, LLVMValueRef lo, LLVMValue
   }
 }
 
-/* In the order of k: all parts from the workspace, on nothing. Of two the order does not matter, x
- * + y is y + x: the other one, on the own one where it is. Of one, none. */
+/* Adds all parts from the workspace, in the order of k, to -0 (s32: 0). With two parts the order
+ * does not matter (x + y = y + x): the other part is added to the registers. One part: nothing. */
 heddle_status hd_emit_op_partial_sum(hd_emitter *e, const hd_op *op) {
   elements x = read_elements(e, op, SUM_FRAGS);
   LLVMValueRef part = hd_emit_get1(e, hd_partial_store_part(op)),
@@ -175,9 +175,9 @@ static void sync_lanes(hd_emitter *e) {
   hd_emit_intrinsic(e, "llvm.nvvm.bar.warp.sync", &all, 1);
 }
 
-/* One lane counts for its warp: what the others wrote is its own by the sync before, what it
- * acquires is theirs by the sync behind. atom.inc wraps: the last arrival leaves zero. Who is alone
- * is the last. */
+/* One lane counts for its warp: the sync before the atomic orders the other lanes' writes before
+ * it, and the sync after it orders their reads. atom.inc wraps, so the last arrival leaves zero. A
+ * single CTA is always the last. */
 heddle_status hd_emit_op_last_arriver(hd_emitter *e, const hd_op *op) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef first = hd_emit_eqi(e, e->lane, 0);

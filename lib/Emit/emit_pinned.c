@@ -1,16 +1,16 @@
 /* Accumulators in registers that LLVM never sees. */
 #include "Emit/emit_pinned.h"
 
-/* ---- who has the fragment ---- */
+/* ---- uses of the fragment ---- */
 
-/* The values that are the same registers one after the other. */
+/* The values that occupy the same registers, one after the other. */
 typedef struct chain {
   hd_emitter *e;
   const hd_value **value;
   int32_t n, cap;
 } chain;
 
-/* Ops of a region that take a value, or hold one that does (index -1): the last, and how many. */
+/* Uses of a value in a region, by ops or in their regions (index -1): the last, and how many. */
 typedef struct uses {
   const hd_op *op;
   int32_t index, n;
@@ -42,7 +42,7 @@ static void add(chain *c, const hd_value *value) {
   c->value[c->n++] = value;
 }
 
-/* Behind these ordinary code may read the registers. */
+/* After these ops ordinary code may read the registers. */
 static bool is_end(const hd_op *op) {
   return op && (op->kind == HD_OP_FOR || op->kind == HD_OP_IF ||
                 (op->kind == HD_OP_WGMMA_WAIT && hd_op_int(op, HD_ATTR_PENDING, 0) == 0));
@@ -51,7 +51,8 @@ static bool is_end(const hd_op *op) {
 enum { READ = -1, SHARED = -2 };
 static int32_t follow(chain *c, const hd_region *region, const hd_value *value);
 
-/* A loop carries it in one place, both ways of a branch give it back in one. */
+/* The result of a loop that yields the value in its own position, or of an `if` whose branches both
+ * yield it in the same position; else NULL. */
 static const hd_value *behind_loop(chain *c, const hd_op *op, int32_t i) {
   return i >= 0 && follow(c, op->regions[0], op->regions[0]->args[i + 1]) == i ? op->results[i]
                                                                                 : NULL;
@@ -62,7 +63,7 @@ static const hd_value *behind_branch(chain *c, const hd_op *op, const hd_value *
   return i >= 0 && follow(c, op->regions[1], value) == i ? op->results[i] : NULL;
 }
 
-/* What the op hands on of a value; NULL: nothing. */
+/* The result of the op that has the same registers as the operand; NULL: none. */
 static const hd_value *handed_on(chain *c, const hd_op *op, int32_t index, const hd_value *value) {
   switch (op->kind) {
   case HD_OP_WGMMA_FENCE:
@@ -82,8 +83,8 @@ static const hd_value *handed_on(chain *c, const hd_op *op, int32_t index, const
   }
 }
 
-/* Follows the fragment through a region: which operand of its yield it is, or READ behind one of
- * the ends, or SHARED. */
+/* Follows the fragment through a region. Returns its index in the operands of yield, READ if it is
+ * read after an end (is_end), or SHARED. */
 static int32_t follow(chain *c, const hd_region *region, const hd_value *value) {
   for (;;) {
     uses found = find_uses(region, value);
@@ -111,7 +112,7 @@ static const char *zeros(hd_emitter *e, int32_t pinned, int32_t n) {
   return list;
 }
 
-/* Zeros, as those of frag.undef that are LLVM's. */
+/* Sets the registers to zero, as frag.undef does for LLVM values. */
 bool hd_emit_pinned_open(hd_emitter *e, const hd_op *undef) {
   chain c = {.e = e};
   if (follow(&c, undef->region, undef->results[0]) != READ)

@@ -1,20 +1,21 @@
-/* Sums of a k-block, scaled, to those of others: FFMAs between a wgmma batch and the next. */
+/* Promotion: adds the scaled sums of a k-block to the total, by FFMAs between wgmma batches. */
 #include "Emit/emit_pinned.h"
 
 enum { BLOCK = 8, ELEMS = 4, QUAD = 4, SCALE_BYTES = 4, STRIP_APART = 64 };
-/* Registers of a thread beside sums, parts and scales: of the loop, and of each strip but one. */
-enum { OTHER_REGISTERS = 24, STRIP_REGISTERS = 4, MOST_REGISTERS = 232 };
+/* Registers per thread besides sums, parts and scales (for the loop; for each strip but one), and
+ * the default of max_registers. */
+enum { OTHER_REGISTERS = 24, STRIP_REGISTERS = 4, MAX_REGISTERS = 232 };
 
-/* What a promote works on: fragments 0 to n - 1 are sums, the others their parts. */
+/* The state of a promote: fragments 0 to n - 1 are the sums, the others the parts to add. */
 typedef struct hd_promotion {
   const hd_op *op;
   int32_t n, blocks; /* strips; blocks of 8 columns of each */
-  int32_t read;      /* blocks whose scales of B are read */
+  int32_t read;      /* blocks whose scales of B were read */
   int64_t rows, run;
   LLVMValueRef at_a, at_b;    /* this lane's first scales (i32 addresses) */
   LLVMValueRef (*scale_a)[2]; /* of each strip's rows g and g + 8 */
-  LLVMValueRef *scale_b;      /* two of each block; of one strip and one scale of its rows, */
-  bool multiplied;            /* those times it */
+  LLVMValueRef *scale_b;      /* two per block */
+  bool multiplied;            /* scale_b includes scale_a: one strip, whose rows share a scale */
 } promotion;
 
 static LLVMValueRef load(hd_emitter *e, LLVMValueRef at, int64_t offset, LLVMTypeRef type,
@@ -30,8 +31,8 @@ static LLVMValueRef slot_of(hd_emitter *e, const hd_op *op, const hd_value *buff
                       hd_op_int(hd_emit_def(buffer), HD_ATTR_BYTES, 0));
 }
 
-/* Lane 4g + q has rows g and g + 8 of a strip, and in block j columns 8j + 2q and the next one; of
- * run order columns run * q + 2j and the next one of each 4 * run. */
+/* Lane 4g + q has rows g and g + 8 of a strip, and in block j columns 8j + 2q and the next one. In
+ * run order: columns run * q + 2j and the next one of each 4 * run columns. */
 static void find_lane(hd_emitter *e, promotion *p) {
   const hd_op *op = p->op;
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
@@ -48,7 +49,7 @@ static void find_lane(hd_emitter *e, promotion *p) {
   p->at_b = hd_emit_add(e, slot_of(e, op, hd_promote_scale_b(op)), column);
 }
 
-/* The scales of A of strip i's rows g and g + 8: one value where they share it. */
+/* Loads the scales of A of strip i's rows g and g + 8; one value if the rows share it. */
 static void load_a(hd_emitter *e, const promotion *p, int32_t i) {
   LLVMValueRef *scale = p->scale_a[i];
   if (p->rows == 1) {
@@ -69,7 +70,7 @@ static int64_t columns_at(const promotion *p, int32_t j) {
   return j / blocks * columns + j % blocks * 2;
 }
 
-/* Scales of B of blocks up to `to`: by pairs, of run order by fours. */
+/* Loads the scales of B of blocks before `to`: two per load, in run order four. */
 static void load_b(hd_emitter *e, promotion *p, int32_t to) {
   int32_t each = p->run ? 2 : 1;
   unsigned n = 2 * (unsigned)each;
@@ -101,26 +102,26 @@ static promotion *begin(hd_emitter *e, const hd_op *op) {
   return p;
 }
 
-/* Blocks whose scales of B may lie in registers beside the parts of a batch that still runs. */
+/* The number of blocks whose scales of B fit into registers while a batch of wgmma still runs. */
 static int32_t blocks_ahead(const hd_emitter *e, const promotion *p) {
   int64_t has = e->role.op ? hd_op_int(e->role.op, HD_ATTR_REGISTERS, 0) : 0;
   if (!has)
-    has = hd_op_int(e->kernel, HD_ATTR_MAX_REGISTERS, MOST_REGISTERS);
+    has = hd_op_int(e->kernel, HD_ATTR_MAX_REGISTERS, MAX_REGISTERS);
   if (hd_op_int(e->kernel, HD_ATTR_MIN_CTAS, 1) > 1)
     return 0;
   has -= 2 * p->n * p->blocks * ELEMS + OTHER_REGISTERS + (p->n - 1) * STRIP_REGISTERS;
-  int64_t blocks = has < 0 ? 0 : has / 4 * 2; /* of run order two at a time */
+  int64_t blocks = has < 0 ? 0 : has / 4 * 2; /* even: run order loads two at a time */
   return blocks < p->blocks ? (int32_t)blocks : p->blocks;
 }
 
-/* The scales of a promote behind a wait, in front of that wait: while tensor cores still work. They
- * lie in the slot that the wgmmas read, which nobody fills before the promote is done. */
+/* Loads the scales of a promote before the wait that precedes it, while the tensor cores still run.
+ * They are in the slot that the wgmmas read, which is not refilled before the promote is done. */
 void hd_emit_promote_ahead(hd_emitter *e, const hd_op *op) {
   e->promotion = begin(e, op);
   load_b(e, e->promotion, blocks_ahead(e, e->promotion));
 }
 
-/* The four elements of a block: columns 0 and 1 of row g, then of row g + 8. */
+/* Adds the four elements of a block: columns 0 and 1 of row g, then of row g + 8. */
 static void add_pinned(hd_emitter *e, int32_t sum, int32_t part, LLVMValueRef const by[ELEMS]) {
   hd_strbuf text = {0};
   for (int32_t x = 0; x < ELEMS; x++)
@@ -133,7 +134,7 @@ static void add_pinned(hd_emitter *e, int32_t sum, int32_t part, LLVMValueRef co
   hd_strbuf_free(&text);
 }
 
-/* What block j of strip i is multiplied by. */
+/* The factors of the four elements of block j of strip i. */
 static void scales_of(hd_emitter *e, const promotion *p, int32_t i, int32_t j,
                       LLVMValueRef by[ELEMS]) {
   for (int32_t r = 0; r < ELEMS; r++) {
@@ -145,7 +146,7 @@ static void scales_of(hd_emitter *e, const promotion *p, int32_t i, int32_t j,
   }
 }
 
-/* Strip i, whose registers stay where they are if LLVM has not seen them. */
+/* Promotes strip i. Pinned registers are updated in place. */
 static void promote_strip(hd_emitter *e, const promotion *p, int32_t i) {
   const hd_value *sum = hd_promote_parts(p->op)[i], *part = hd_promote_parts(p->op)[p->n + i];
   int32_t pinned = hd_emit_pinned_of(e, sum), pinned_part = hd_emit_pinned_of(e, part);

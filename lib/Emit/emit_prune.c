@@ -1,18 +1,18 @@
-/* The two largest of each four, by magnitude: as lib/Sparse has it, bit for bit.
+/* Keeps the two elements of largest magnitude of each four, bit for bit as lib/Sparse does.
  *
- * Elements of 16 and 8 bits are compared many at once. Register i holds element i of two or four
- * groups, one in each part. A part's key is the magnitude, in which all NaNs are alike. Of the
- * comparisons "i is no less than j", i < j, an element stays where it wins two of its three: a tie
- * goes to the lower index. */
+ * Elements of 16 and 8 bits are compared several at once. Register i holds element i of two or four
+ * groups, one in each part. The key of a part is the magnitude; all NaNs have the same key. An
+ * element is kept if it wins two of its three comparisons "i is no less than j", i < j, so the
+ * lower index wins a tie. */
 #include "Emit/emit_prune.h"
 
 #include "Support/convert.h"
 
 enum { WORDS = 8, GROUP = 4 };
-/* Selectors of prmt: nibble i is the byte that byte i of the result comes from; with bit 3 that
- * byte's sign, in all bits. */
+/* Selectors of prmt: nibble i selects the source of byte i of the result; with bit 3 set, all bits
+ * are copies of the source byte's sign. */
 enum {
-  LOW_BYTES = 0x5140,  /* bytes 0 and 1 of two words, in turn */
+  LOW_BYTES = 0x5140,  /* bytes 0 and 1 of two words, interleaved */
   HIGH_BYTES = 0x7362, /* bytes 2 and 3 */
   EVEN_BYTES = 0x6420,
   SIGNS_8 = 0xba98,
@@ -47,7 +47,7 @@ static LLVMValueRef either(hd_emitter *e, LLVMValueRef x, LLVMValueRef y) {
 
 static LLVMValueRef invert(hd_emitter *e, LLVMValueRef x) { return LLVMBuildNot(e->b, x, ""); }
 
-/* Where two of three are set. */
+/* The bits that are set in at least two of the three. */
 static LLVMValueRef majority(hd_emitter *e, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z) {
   LLVMValueRef any = either(e, x, y), both = hd_emit_and(e, x, y);
   return either(e, both, hd_emit_and(e, any, z));
@@ -65,17 +65,17 @@ static LLVMValueRef parts(hd_emitter *e, const hd_ranking *r, int64_t bits) {
 
 static int64_t top_bit(const hd_ranking *r) { return INT64_C(1) << (r->bits - 1); }
 
-/* Each part full of its highest bit. */
+/* Copies the highest bit of each part to all of its bits. */
 static LLVMValueRef spread(hd_emitter *e, const hd_ranking *r, LLVMValueRef x) {
   return hd_emit_permute(e, x, x, r->bits == 8 ? SIGNS_8 : SIGNS_16);
 }
 
-/* ---- keys, and who stays ---- */
+/* ---- keys, and which elements are kept ---- */
 
 static LLVMValueRef key_of(hd_emitter *e, const hd_ranking *r, LLVMValueRef x) {
   if (r->kind == HEDDLE_UNSIGNED)
     return x;
-  if (r->kind == HEDDLE_SIGNED) { /* -128 becomes 128, of an unsigned number */
+  if (r->kind == HEDDLE_SIGNED) { /* -128 becomes 128, as an unsigned number */
     LLVMValueRef negative = spread(e, r, x), one = hd_emit_and(e, negative, parts(e, r, 1));
     return hd_emit_add(e, hd_emit_xor(e, x, negative), one);
   }
@@ -87,8 +87,8 @@ static LLVMValueRef key_of(hd_emitter *e, const hd_ranking *r, LLVMValueRef x) {
   return either(e, key, hd_emit_and(e, nan, parts(e, r, most)));
 }
 
-/* The highest bit of each part: x >= y. Keys of floats leave that bit free, so that no part borrows
- * of the next; of integers it is compared by itself. */
+/* The highest bit of each part: x >= y. Keys of floats do not use that bit, so that no part borrows
+ * from the next one; for integers it is compared separately. */
 static LLVMValueRef is_no_less(hd_emitter *e, const hd_ranking *r, LLVMValueRef x,
                                LLVMValueRef y) {
   LLVMValueRef top = parts(e, r, top_bit(r)), rest = parts(e, r, top_bit(r) - 1);
@@ -99,7 +99,7 @@ static LLVMValueRef is_no_less(hd_emitter *e, const hd_ranking *r, LLVMValueRef 
   return either(e, hd_emit_and(e, x, invert(e, y)), hd_emit_and(e, same, low));
 }
 
-/* Masks of the parts whose element stays: two of each four. */
+/* Masks of the parts whose element is kept: two of each four. */
 static void find_winners(hd_emitter *e, const hd_ranking *r, LLVMValueRef const *x,
                          LLVMValueRef stays[GROUP]) {
   LLVMValueRef key[GROUP], wins[GROUP][GROUP];
@@ -123,12 +123,12 @@ static LLVMValueRef without_negative_zero(hd_emitter *e, const hd_ranking *r, LL
   return hd_emit_and(e, x, spread(e, r, hd_emit_add(e, magnitude, parts(e, r, top_bit(r) - 1))));
 }
 
-/* What stays of the groups in x; their codes, at the low end of each part. */
+/* The elements kept of the groups in x; their codes, in the low bits of each part. */
 typedef struct kept {
   LLVMValueRef first, second, codes;
 } kept;
 
-/* code: bits 0 and 1 the first that stays (0, 1 or 2), bits 2 and 3 the second (1, 2 or 3) */
+/* A code: index of the first kept element (0 to 2) in bits 0-1, of the second (1 to 3) in 2-3. */
 static kept keep_two(hd_emitter *e, const hd_ranking *r, LLVMValueRef const *x) {
   LLVMValueRef s[GROUP];
   find_winners(e, r, x, s);
@@ -163,7 +163,7 @@ static LLVMValueRef keep_16(hd_emitter *e, const hd_ranking *r, LLVMValueRef con
     values[2 * i + 1] = hd_emit_permute(e, k.first, k.second, HD_HIGH_HALVES);
     codes[i] = k.codes;
   }
-  /* nibbles 0 to 3 stand at bits 0, 16, 8, 24: then at 0, 4, 8, 12 */
+  /* Moves nibbles 0 to 3 from bits 0, 16, 8 and 24 to bits 0, 4, 8 and 12. */
   LLVMValueRef all = either(e, codes[0], LLVMBuildShl(e->b, codes[1], hd_emit_i32(e, 8), ""));
   return either(e, all, shift_right(e, all, 12));
 }
@@ -189,7 +189,7 @@ static LLVMValueRef keep_8(hd_emitter *e, const hd_ranking *r, LLVMValueRef cons
   return hd_emit_permute(e, codes[0], codes[1], EVEN_BYTES);
 }
 
-/* tf32: one of two words; the low 13 bits say nothing of the magnitude. */
+/* tf32: one of two words; the low 13 bits are not part of the magnitude. */
 static LLVMValueRef keep_32(hd_emitter *e, const hd_ranking *r, LLVMValueRef const *w,
                             LLVMValueRef *values) {
   enum { FIRST = 0x4, SECOND = 0xe };

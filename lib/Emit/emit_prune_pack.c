@@ -1,8 +1,8 @@
-/* prune.pack: a strip of 16 rows of a dense matrix in one k-block, pruned, into its packed block.
+/* prune.pack: prunes 16 rows of a dense matrix in one k-block, and stores them to the packed block.
  *
- * Lane 4g + q takes bytes 32q to 32q + 31 of rows g and g + 8. What stays of each is one chunk of
- * 16 bytes of values. Its codes are half of the lane's own metadata word (16-bit types, tf32), or a
- * word of their own (8-bit types), of which lanes q and q ^ 2 exchange one. */
+ * Lane 4g + q takes bytes 32q to 32q + 31 of rows g and g + 8. Of each row it keeps a chunk of 16
+ * bytes of values. The chunk's codes are half of the lane's own metadata word (16-bit types, tf32),
+ * or a whole word (8-bit types); then lanes q and q ^ 2 exchange one word. */
 #include "Emit/emit_copy_rows.h"
 #include "Emit/emit_prune.h"
 #include "Emit/emit_strip.h"
@@ -10,7 +10,7 @@
 
 enum { LANE_BYTES = 32, ROWS = 2, WORDS = LANE_BYTES / 4, VALUES = WORDS / 2 };
 
-/* Of the strip, and of this lane in it. */
+/* The strip, and the position of this lane in it. */
 typedef struct strip {
   const hd_op *op;
   heddle_elem elem;
@@ -19,9 +19,9 @@ typedef struct strip {
   LLVMValueRef g, q;               /* of the lane */
 } strip;
 
-/* The element of the matrix that the lane's part of row g + 8h begins with. */
+/* The first element of the lane's part of row g + 8h. */
 typedef struct origin {
-  LLVMValueRef from, is_row, column; /* its address; whether the matrix has the row; column */
+  LLVMValueRef from, is_row, column; /* its address; i1: the row exists; column */
 } origin;
 
 static origin find_origin(hd_emitter *e, const strip *s, int h) {
@@ -38,7 +38,7 @@ static origin find_origin(hd_emitter *e, const strip *s, int h) {
                   hd_emit_lt(e, row, s->m), column};
 }
 
-/* `vec` bytes as whole words, or or-ed into the word that they are a part of. */
+/* Puts `vec` bytes into whole words, or ORs them into a part of a word. */
 static void put_part(hd_emitter *e, int64_t at, int64_t vec, LLVMValueRef const *v,
                      LLVMValueRef w[WORDS]) {
   for (int64_t i = 0; i < vec / 4; i++)
@@ -50,14 +50,14 @@ static void put_part(hd_emitter *e, int64_t at, int64_t vec, LLVMValueRef const 
   w[at / 4] = at % 4 ? LLVMBuildOr(e->b, w[at / 4], part, "") : part;
 }
 
-/* From the first element of the lane's part of a row to the one at byte `at` of it. */
+/* The offset in memory of byte `at` of the lane's part of a row. */
 static LLVMValueRef find_offset(hd_emitter *e, const strip *s, int64_t at) {
   return hd_op_has(s->op, HD_ATTR_TRANS)
              ? hd_emit_muli(e, hd_emit_get1(e, hd_prune_pack_pitch(s->op)), at)
              : hd_emit_i64(e, at);
 }
 
-/* 8 words of the lane's part of a row, with zeros where the matrix has no element. */
+/* Loads the 8 words of the lane's part of a row; elements outside of the matrix are zeros. */
 static void load_row(hd_emitter *e, const strip *s, int h, LLVMValueRef w[WORDS]) {
   int64_t bytes = s->rank.bits / 8, vec = hd_op_int(s->op, HD_ATTR_VEC, 1);
   origin o = find_origin(e, s, h);
@@ -69,7 +69,7 @@ static void load_row(hd_emitter *e, const strip *s, int h, LLVMValueRef w[WORDS]
   }
 }
 
-/* The block's address; blocks of a slab follow each other along k. */
+/* The block's address; the blocks of a slab are consecutive along k. */
 static LLVMValueRef find_block(hd_emitter *e, const strip *s, LLVMValueRef n_k_blocks) {
   LLVMValueRef slab = hd_emit_widen(e, hd_emit_divi(e, s->row, HD_SLAB_ROWS));
   LLVMValueRef index = hd_emit_add(e, hd_emit_mul(e, slab, hd_emit_widen(e, n_k_blocks)),
@@ -78,12 +78,12 @@ static LLVMValueRef find_block(hd_emitter *e, const strip *s, LLVMValueRef n_k_b
                            hd_emit_muli(e, index, hd_block_bytes(s->elem)));
 }
 
-/* Byte `bytes` of the block, plus what depends on the strip and the lane. */
+/* Byte `bytes` of the block, plus `offset`, which depends on the strip and the lane. */
 static hd_place place(hd_emitter *e, LLVMValueRef block, LLVMValueRef offset, int64_t bytes) {
   return (hd_place){hd_emit_global_at(e, block, hd_emit_widen(e, offset)), bytes, NULL};
 }
 
-/* ORDER hd_value_offset: chunk q of rows g and g + 8 of the strip. */
+/* ORDER hd_value_offset: stores chunk q of rows g and g + 8 of the strip. */
 static void store_values(hd_emitter *e, const strip *s, LLVMValueRef block, LLVMValueRef in_slab,
                          LLVMValueRef values[ROWS][VALUES]) {
   LLVMValueRef step = hd_emit_divi(e, s->q, 2), half = hd_emit_remi(e, s->q, 2);
@@ -95,8 +95,9 @@ static void store_values(hd_emitter *e, const strip *s, LLVMValueRef block, LLVM
     hd_emit_put_words(e, place(e, block, offset, h * 2 * HD_CORE_BYTES), values[h], VALUES);
 }
 
-/* 8-bit types: run q of rows g and g + 8 is the lane's. Thread 2p + h of the quad has row g + 8h,
- * of word s run 2s + p: lane 2s + p writes for thread 2p + s and gives lane q ^ 2 the other row. */
+/* 8-bit types: this lane has run q of rows g and g + 8. In the packed format, word s of thread
+ * 2p + h of the quad is run 2s + p of row g + 8h. So lane 2s + p writes the words of thread 2p + s,
+ * and sends the other row's codes to lane q ^ 2. Returns the thread. */
 static LLVMValueRef exchange_codes(hd_emitter *e, const strip *s, const LLVMValueRef codes[ROWS],
                                    LLVMValueRef word[2]) {
   LLVMValueRef step = hd_emit_divi(e, s->q, 2), p = hd_emit_remi(e, s->q, 2);

@@ -1,7 +1,7 @@
 /* Stores of D as inline asm. */
 #include "Emit/emit_strip.h"
 
-enum { N_COLUMNS = 3 /* the operand of hd_emit_put_checked */ };
+enum { N_COLUMNS = 3 /* operand number in hd_emit_put_checked */ };
 
 void hd_emit_put_words(hd_emitter *e, hd_place at, LLVMValueRef const *w, int32_t n) {
   static const struct form {
@@ -25,8 +25,8 @@ void hd_emit_put_words(hd_emitter *e, hd_place at, LLVMValueRef const *w, int32_
   hd_emit_asm(e, e->none, text, constraints, args, 1 + n + (at.where != NULL), HD_ASM_MEMORY);
 }
 
-/* Where element j of block b stands: row-major in the instruction; column-major one multiplication
- * away, by what operand `to` says where columns are scattered. */
+/* The address of element j of block b. Row-major: an immediate. Column-major: one multiplication by
+ * the column; if columns are scattered, operand `to` is the column. */
 static void add_address(hd_strbuf *text, const hd_strip *s, int32_t b, int h, int j, int to) {
   const hd_view *d = &s->d;
   int32_t column = hd_strip_column(s, b, j);
@@ -42,7 +42,7 @@ static void add_address(hd_strbuf *text, const hd_strip *s, int32_t b, int h, in
     hd_strbuf_printf(text, "$0+%d], ", column * (int)d->bytes);
 }
 
-/* The registers of the two elements: halves of operand `at`, or it and the next. */
+/* Splits operand `at` into two elements; with 4 bytes they are operands `at` and `at` + 1. */
 static void add_split(hd_strbuf *text, int64_t bytes, int at) {
   if (bytes == 2)
     hd_strbuf_printf(text, "mov.b32 {x0, x1}, $%d;\n\t", at);
@@ -63,8 +63,8 @@ static void add_pair(hd_strbuf *text, const hd_strip *s, int32_t b, int h, int a
   }
 }
 
-/* Operands: $0 base, $1 columns left, $2 pitch (column-major), from $3 on the pairs; of scattered
- * columns $3 is how many D has, and two columns of it for each block come before the pairs. */
+/* Operands: $0 base, $1 columns left, $2 pitch (column-major), from $3 on the pairs. With scattered
+ * columns, $3 is the number of columns of D; two columns of D per block follow, then the pairs. */
 void hd_emit_put_checked(hd_emitter *e, const hd_strip *s, int32_t b, int32_t n, int h,
                          const hd_pair *pair) {
   const hd_view *d = &s->d;

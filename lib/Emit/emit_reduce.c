@@ -1,22 +1,22 @@
-/* Statistics of D: finish.tile makes results in f32, reduce.tile puts a warp's part of each
- * column's statistic into shared memory, scale.tile makes statistics, scales and factors of the
- * parts. */
+/* Statistics of D: finish.tile computes results in f32, reduce.tile writes a warp's part of each
+ * column's statistic to shared memory, scale.tile combines the parts to statistics, scales and
+ * factors. */
 #include <math.h>
 #include <string.h>
 
 #include "Emit/emit_strip.h"
 #include "Support/activations.h"
 
-enum { BLOCK = 8, ELEMS = 4 /* of a block, a lane */, FLOAT_BYTES = 4, ROWS = 128 };
+enum { BLOCK = 8, ELEMS = 4 /* per block and lane */, FLOAT_BYTES = 4, ROWS = 128 };
 
 /* ---- finish.tile ---- */
 
-/* i1: all rows of the strip are rows of D. All lanes agree. */
+/* i1: all rows of the strip are rows of D. Warp-uniform. */
 static LLVMValueRef has_rows(hd_emitter *e, const hd_strip *s) {
   return hd_emit_lt(e, hd_emit_addi(e, s->row0, s->halves * BLOCK - 1), s->m);
 }
 
-/* Zeros in rows that are not there; n results, ELEMS a block. */
+/* Sets rows outside of D to zero; n results, ELEMS per block. */
 static void clear_rows(hd_emitter *e, const hd_strip *s, LLVMValueRef *x, int32_t n) {
   LLVMValueRef *cleared = HD_NEW_ARRAY(&e->arena, LLVMValueRef, n);
   LLVMValueRef zero = LLVMConstReal(e->f32, 0);
@@ -35,7 +35,7 @@ static void clear_rows(hd_emitter *e, const hd_strip *s, LLVMValueRef *x, int32_
   }
 }
 
-/* Of pairs the second half of a block is nothing. */
+/* With a gated activation the second half of each block is zero. */
 heddle_status hd_emit_op_finish_tile(hd_emitter *e, const hd_op *op) {
   hd_strip s = {.op = op, .run = 2};
   HD_TRY(hd_emit_strip_open(e, &s));
@@ -63,14 +63,14 @@ static bool is_sum(const hd_op *op) {
   return hd_op_is(op, HD_ATTR_REDUCE, "sumsq");
 }
 
-/* Of a NaN and a number a NaN. */
+/* Combines two statistics. A NaN and a number give a NaN. */
 static LLVMValueRef join(hd_emitter *e, bool sum, LLVMValueRef x, LLVMValueRef y) {
   if (sum)
     return LLVMBuildFAdd(e->b, x, y, "");
   return hd_emit_intrinsic(e, "llvm.nvvm.fmax.nan.f", (LLVMValueRef[]){x, y}, 2);
 }
 
-/* The statistic with x; so_far NULL: of x alone. */
+/* Adds x to the statistic; so_far NULL: the statistic of x alone. */
 static LLVMValueRef add_element(hd_emitter *e, bool sum, LLVMValueRef so_far, LLVMValueRef x) {
   if (sum)
     return so_far ? hd_emit_fma(e, x, x, so_far) : LLVMBuildFMul(e->b, x, x, "");
@@ -80,14 +80,14 @@ static LLVMValueRef add_element(hd_emitter *e, bool sum, LLVMValueRef so_far, LL
 
 /* ---- reduce.tile ---- */
 
-/* A lane's part of the columns' statistics: two columns of each of so many blocks, of which the
- * lanes of a column have less and less, each other ones. */
+/* A lane's part of the columns' statistics: two columns of each of its blocks. At each step of the
+ * reduction the lanes that hold the same columns divide the blocks among themselves. */
 typedef struct part {
   const hd_op *op;
   LLVMValueRef *v;
-  int32_t n_blocks, apart; /* blocks from one that a lane has to the next */
+  int32_t n_blocks, apart; /* number of blocks; distance from one to the next, in blocks */
   LLVMValueRef first,
-      writes; /* i32: its first block; i1: no other lane has the same ones; NULL: none does */
+      writes; /* i32: the first block; i1: this lane writes them; NULL: all lanes write */
 } part;
 
 static void add_rows(hd_emitter *e, part *p) {
@@ -102,7 +102,7 @@ static void add_rows(hd_emitter *e, part *p) {
   }
 }
 
-/* i1: the lane's bit; once, at the role's entry. */
+/* i1: the lane index has the bit; computed at the role's entry. */
 static LLVMValueRef has_bit(hd_emitter *e, int32_t mask) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef bit = hd_emit_and(e, e->lane, hd_emit_i32(e, mask));
@@ -115,7 +115,7 @@ static LLVMValueRef from_other(hd_emitter *e, LLVMValueRef x, int32_t mask) {
   return hd_emit_bitcast(e, hd_emit_shfl_xor(e, hd_emit_bitcast(e, x, e->i32), mask), e->f32);
 }
 
-/* Lanes that differ in `mask` share the blocks: the one with the bit gets every second of them. */
+/* Lanes that differ in `mask` divide the blocks: the lane with the bit gets the odd ones. */
 static void share(hd_emitter *e, part *p, int32_t mask) {
   LLVMValueRef set = has_bit(e, mask);
   for (int32_t i = 0; i < p->n_blocks; i++) { /* i = 2 * block of the half + column */
@@ -130,7 +130,7 @@ static void share(hd_emitter *e, part *p, int32_t mask) {
   p->apart *= 2;
 }
 
-/* Both have all of them, and one writes. */
+/* Both lanes combine all blocks, and the lane without the bit writes. */
 static void repeat(hd_emitter *e, part *p, int32_t mask) {
   LLVMValueRef clear = LLVMBuildNot(e->b, has_bit(e, mask), "");
   for (int32_t i = 0; i < 2 * p->n_blocks; i++)
@@ -156,7 +156,7 @@ static void put_part(hd_emitter *e, const part *p) {
   }
 }
 
-/* Rows of a column lie in eight lanes, 4, 8 and 16 apart. */
+/* The rows of a column are in eight lanes, which are 4, 8 and 16 apart. */
 heddle_status hd_emit_op_reduce_tile(hd_emitter *e, const hd_op *op) {
   int32_t n = hd_reduce_tile_strips(op)[0]->type.n;
   part p = {.op = op, .n_blocks = n / ELEMS, .apart = 1, .first = hd_emit_i32(e, 0)};
@@ -175,7 +175,7 @@ heddle_status hd_emit_op_reduce_tile(hd_emitter *e, const hd_op *op) {
 
 typedef struct tile {
   const hd_op *op;
-  LLVMValueRef base; /* i32: of the buffer */
+  LLVMValueRef base; /* i32: address of the buffer */
   int32_t columns, blocks, rows, bytes;
   int32_t rows_of_a;          /* in a block */
   LLVMValueRef block, column; /* of this thread */
@@ -185,7 +185,7 @@ static double largest_of(heddle_elem elem) {
   return elem == HEDDLE_E4M3 ? 448 : elem == HEDDLE_E5M2 ? 57344 : 127;
 }
 
-/* This thread's word in a slot. */
+/* The address of this thread's word in a slot. */
 static LLVMValueRef word_of(hd_emitter *e, const tile *t, LLVMValueRef slot) {
   LLVMValueRef at = hd_emit_add(e, t->base, hd_emit_muli(e, slot, t->bytes));
   return hd_emit_add(e, at, hd_emit_muli(e, t->column, FLOAT_BYTES));
@@ -202,7 +202,7 @@ static LLVMValueRef join_parts(hd_emitter *e, const tile *t) {
   return all;
 }
 
-/* What the block is divided by, and its inverse to where stores read it. */
+/* Computes the scale by which the block is divided, and writes its inverse for the stores. */
 static LLVMValueRef make_scale(hd_emitter *e, const tile *t, LLVMValueRef absmax) {
   LLVMValueRef least = LLVMConstReal(e->f32, ldexp(1, -126)), one = LLVMConstReal(e->f32, 1);
   LLVMValueRef most = LLVMConstReal(e->f32, largest_of(hd_op_elem(t->op, HD_ATTR_TYPE)));
@@ -215,7 +215,7 @@ static LLVMValueRef make_scale(hd_emitter *e, const tile *t, LLVMValueRef absmax
   return scale;
 }
 
-/* Where the block's first row and the column are D's. */
+/* Stores the statistic if the block's first row and the column are inside D. */
 static void store_statistic(hd_emitter *e, const tile *t, LLVMValueRef x) {
   const hd_op *op = t->op;
   LLVMValueRef row = hd_emit_add(e, hd_emit_get1(e, hd_scale_tile_row(op)),
@@ -232,7 +232,7 @@ static void store_statistic(hd_emitter *e, const tile *t, LLVMValueRef x) {
   hd_emit_asm(e, e->none, "@$2 st.global.f32 [$0], $1;", "l,f,b", args, 3, HD_ASM_MEMORY);
 }
 
-/* A column of a block a thread, as often as it takes; of those who meet, each their own blocks. */
+/* Each thread handles one column of a block per iteration; each set of `among` warps its blocks. */
 heddle_status hd_emit_op_scale_tile(hd_emitter *e, const hd_op *op) {
   const hd_op *buffer = hd_emit_def(hd_scale_tile_buffer(op));
   bool scales = hd_op_has(op, HD_ATTR_SCALE_D);

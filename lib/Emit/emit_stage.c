@@ -1,9 +1,9 @@
-/* stage.tile and copy.out: D on its way through shared memory. A slot holds 16 rows (of pairs 8) of
- * some columns as a tensor map's box has them, in lines of `panel` bytes: a row's columns, or
+/* stage.tile and copy.out: stores of D through shared memory. A slot holds 16 rows (gated: 8) of
+ * some columns in the layout of a tensor map's box, in lines of `panel` bytes: a row's columns, or
  * (col_major) a column's rows.
  *
- * Swizzled, byte c of line r lies at r * panel + (c ^ bits of r): what depends on the lane is
- * computed once, what depends on the block is one XOR (row-major) or a constant in the instruction
+ * With a swizzle, byte c of line r is at r * panel + (c ^ bits of r). The part that depends on the
+ * lane is computed once; the part that depends on the block is one XOR (row-major) or an immediate
  * (col_major). */
 #include "Emit/emit_buffer.h"
 #include "Emit/emit_strip.h"
@@ -12,7 +12,7 @@ enum { BLOCK = 8, MATRIX_BYTES = 16 /* a line of an 8 x 8 matrix of 16-bit eleme
 
 typedef struct slot {
   const hd_strip *strip;
-  LLVMValueRef base; /* i32: the slot's address */
+  LLVMValueRef base; /* i32: address of the slot */
   hd_rows rows;
   bool col_major;
   int64_t bytes; /* of an element */
@@ -36,7 +36,7 @@ static int64_t columns_of(const slot *at) {
   return at->rows.slot_bytes / (at->strip->halves * BLOCK * at->bytes);
 }
 
-/* The slot's address of (line, byte), both of the lane alone. */
+/* The offset of (line, byte) in the slot; both depend only on the lane. */
 static LLVMValueRef lane_address(hd_emitter *e, const slot *at, LLVMValueRef line,
                                  LLVMValueRef byte) {
   LLVMValueRef linear = hd_emit_add(e, hd_emit_muli(e, line, at->rows.panel), byte);
@@ -49,8 +49,8 @@ static LLVMValueRef xor_bytes(hd_emitter *e, LLVMValueRef address, int64_t bytes
 
 /* ---- 16-bit types: four 8 x 8 matrices at a time, two blocks of both halves ---- */
 
-/* Lane l gives the address of line l % 8 of matrix l / 8: half l / 8 % 2 of block l / 16. By
- * columns the matrices are stored transposed. */
+/* Lane l gives the address of line l % 8 of matrix l / 8: half l / 8 % 2 of block l / 16.
+ * Column-major, the matrices are stored transposed. */
 static LLVMValueRef matrix_address(hd_emitter *e, const slot *at) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef line = hd_emit_remi(e, e->lane, BLOCK), block = hd_emit_divi(e, e->lane, 2 * BLOCK);
@@ -62,7 +62,7 @@ static LLVMValueRef matrix_address(hd_emitter *e, const slot *at) {
   return hd_emit_add(e, at->base, address);
 }
 
-/* The one half of pairs, four (or two) blocks at a time: lane l of block l / 8. */
+/* Gated: the only half, four (or two) blocks at a time; lane l gives an address in block l / 8. */
 static void put_matrices_of_pairs(hd_emitter *e, const slot *at, const hd_pair *pair) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef line = hd_emit_remi(e, e->lane, BLOCK), block = hd_emit_divi(e, e->lane, BLOCK);
@@ -102,7 +102,7 @@ static void put_matrices(hd_emitter *e, const slot *at, const hd_pair *pair) {
   }
 }
 
-/* ---- the others: each lane its own elements ---- */
+/* ---- other types: each lane stores its own elements ---- */
 
 static void put_words(hd_emitter *e, LLVMValueRef address, int64_t bytes, LLVMValueRef const *w,
                       int n) {
@@ -117,7 +117,7 @@ static void put_words(hd_emitter *e, LLVMValueRef address, int64_t bytes, LLVMVa
               HD_ASM_MEMORY);
 }
 
-/* Element (h = 0, j = 0) of block 0: row lane / 4, column 2 * (lane % 4). */
+/* Address of element (h = 0, j = 0) of block 0: row lane / 4, column 2 * (lane % 4). */
 static LLVMValueRef element_address(hd_emitter *e, const slot *at) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef row = hd_emit_divi(e, e->lane, 4),
@@ -148,7 +148,7 @@ static void put_columns(hd_emitter *e, const slot *at, const hd_pair *pair) {
 
 /* ---- the epilogue ---- */
 
-/* A user's function may load: it is called for elements that exist, and for no others. */
+/* A user's function may load, so it is called only for elements that exist. */
 static LLVMValueRef finish_existing(hd_emitter *e, const hd_strip *s, const hd_inputs *in,
                                     int32_t b, int h, int j) {
   LLVMBasicBlockRef outside = LLVMGetInsertBlock(e->b);
@@ -174,7 +174,7 @@ void hd_emit_finish_user(hd_emitter *e, const hd_strip *s, int32_t end, hd_pair 
 
 /* ---- reading ahead ---- */
 
-/* A value as another and a constant beyond it. */
+/* A value as a base plus a constant. */
 typedef struct sum {
   const hd_value *base;
   int64_t beyond;
@@ -190,7 +190,7 @@ static sum sum_of(const hd_value *v) {
              : (sum){v, 0};
 }
 
-/* The next slice of the same rows, *blocks blocks to the right of this one; NULL: none. */
+/* The next slice of the same rows; *blocks: its distance to the right, in blocks. NULL: none. */
 static const hd_op *next_slice(const hd_op *op, int64_t *blocks) {
   const hd_op *next = op->next;
   while (next && next->kind != HD_OP_STAGE_TILE)
@@ -216,7 +216,7 @@ static hd_inputs *read_blocks(hd_emitter *e, const hd_strip *s, int64_t first) {
   return in;
 }
 
-/* The next slice's vectors are on their way while this one is finished and stored. */
+/* Loads the next slice's vectors while this slice is finished and stored. */
 static void finish_slice(hd_emitter *e, const hd_strip *s, hd_pair *pair) {
   bool is_read = e->ahead && e->ahead->op == s->op;
   int64_t blocks;
@@ -259,14 +259,14 @@ heddle_status hd_emit_op_stage_tile(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* Operands: tensor map, buffer, slot, coordinate of dimension 0, of dimension 1; of a batch of
- * dimension 2. Of a map of four dimensions the last column's end stands there, from which a column
- * counts. */
+/* Operands: tensor map, buffer, slot, coordinates of dimensions 0 and 1; of a batch also of
+ * dimension 2. For a map of four dimensions that operand is the end column of the group, and
+ * dimension 1 counts columns relative to it, so that columns past the end are out of bounds. */
 heddle_status hd_emit_op_copy_out(hd_emitter *e, const hd_op *op) {
   int64_t bytes = hd_op_int(hd_emit_def(hd_copy_out_buffer(op)), HD_ATTR_BYTES, 0);
   LLVMValueRef offset = hd_emit_muli(e, hd_emit_get1(e, hd_copy_out_slot(op)), bytes);
   LLVMValueRef from = hd_emit_add(e, hd_emit_get1(e, hd_copy_out_buffer(op)), offset);
-  enum { PLANE = 2, RAGGED = 4, MOST = 1 << 30 };
+  enum { PLANE = 2, RAGGED = 4, MAX_COLUMNS = 1 << 30 };
   static const char *const names[] = {"llvm.nvvm.cp.async.bulk.tensor.s2g.tile.2d",
                                       "llvm.nvvm.cp.async.bulk.tensor.s2g.tile.3d",
                                       "llvm.nvvm.cp.async.bulk.tensor.s2g.tile.4d"};
@@ -280,8 +280,8 @@ heddle_status hd_emit_op_copy_out(hd_emitter *e, const hd_op *op) {
     args[n++] = hd_emit_get1(e, hd_copy_out_g(op));
   if (rank == RAGGED) {
     LLVMValueRef left = hd_emit_sub(e, args[n - 1], args[n - 2]);
-    args[n - 2] = hd_emit_sub(e, hd_emit_i32(e, MOST), left);
-    args[n++] = hd_emit_i32(e, MOST);
+    args[n - 2] = hd_emit_sub(e, hd_emit_i32(e, MAX_COLUMNS), left);
+    args[n++] = hd_emit_i32(e, MAX_COLUMNS);
   }
   args[n++] = hd_emit_i64(e, 0);
   args[n++] = LLVMConstInt(e->i1, 0, false);
