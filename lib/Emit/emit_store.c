@@ -1,7 +1,7 @@
-/* store.tile: a 16-row strip of D through the epilogue. Two ways to memory: a fast one for what
- * lies inside D and at aligned addresses, with wide stores; and one that asks for every element. A
- * strip is a straight line of the first, or of the second; or, where it may reach over the right
- * edge of D, each few blocks go their own way. */
+/* store.tile: the epilogue and the stores of a 16-row strip of D. There are two paths: a fast one
+ * with wide stores for blocks inside D at aligned addresses, and a slow one that checks every
+ * element. A strip takes the fast path as a whole, or the slow path; if it may cross the right edge
+ * of D, the path is chosen for each few blocks. */
 #include <string.h>
 
 #include "Emit/emit_strip.h"
@@ -23,9 +23,9 @@ static hd_pair finish_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in
   return hd_emit_pack(e, s->d.elem, x, y);
 }
 
-/* How many blocks ahead: a load takes hundreds of clocks, and vectors leave registers for many of
- * them beside the accumulators of 256 columns, or of up to 128; beside 160 a warp spills, and where
- * CTAs share an SM. */
+/* How many blocks ahead inputs are loaded. A load takes hundreds of clocks. If only vectors are
+ * read, registers suffice for many blocks besides the accumulators of 256, or up to 128, columns;
+ * with 160 columns, or several CTAs per SM, a warp would spill. */
 static int32_t read_ahead(const hd_emitter *e, const hd_strip *s) {
   enum { WHOLE = 32, HALF = 16, VECTOR = 16 };
   bool one = s->has_bias_n != (s->scale_b.at != NULL);
@@ -34,13 +34,13 @@ static int32_t read_ahead(const hd_emitter *e, const hd_strip *s) {
   return !hd_emit_reads_vectors(s) || !room ? AHEAD : one ? VECTOR : VECTOR / 2;
 }
 
-/* Inputs that are read, of blocks up to `read`; none are read from `limit` on. */
+/* The inputs of blocks before `read` were loaded; those from `limit` on are never loaded. */
 typedef struct inputs_ahead {
   hd_inputs *in;
   int32_t read, limit;
 } inputs_ahead;
 
-/* Blocks that are read at once. */
+/* Blocks whose inputs are loaded together. */
 static int32_t read_step(const hd_emitter *e, const hd_strip *s) {
   return hd_emit_reads_at_once(e, s) ? read_ahead(e, s) / 2 : s->run / 2;
 }
@@ -54,7 +54,7 @@ static void read_next(hd_emitter *e, const hd_strip *s, bool checked, inputs_ahe
   a->read += n;
 }
 
-/* Reads the inputs of the next blocks before it finishes these. */
+/* Loads the inputs of the next blocks before it finishes each block. */
 static void finish_blocks(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end,
                           bool checked, inputs_ahead *a, hd_pair *pair) {
   int32_t step = read_step(e, s), ahead = read_ahead(e, s);
@@ -79,11 +79,11 @@ void hd_emit_finish_read(hd_emitter *e, const hd_strip *s, const hd_inputs *in, 
       pair[2 * b + h] = finish_pair(e, s, &in[b], b, h);
 }
 
-/* A user's function may load: it is called for elements that exist, and for no others. */
+/* A user's function may load, so it is called only for elements that exist. */
 static void store_user_element(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b,
                                int h, int j) {
   hd_place at = {0};
-  if (s->to) /* lanes trade indices: all of them */
+  if (s->to) /* all lanes must take part in the shuffle of indices */
     at = hd_emit_place(e, s, &s->d, b, h, j);
   LLVMBasicBlockRef join = hd_emit_if(e, hd_emit_inside(e, s, b, h, j), "element");
   LLVMValueRef x = hd_emit_finish(e, s, in, b, h, j);
@@ -101,13 +101,13 @@ static void store_user(hd_emitter *e, const hd_strip *s, int32_t first, int32_t 
   }
 }
 
-/* ---- the fast way ---- */
+/* ---- the fast path ---- */
 
-/* How many blocks go through the registers together, and how their stores look. */
+/* How many blocks are stored together, and how. */
 typedef struct store_form {
   int32_t n_blocks;
   int64_t align; /* of addresses and pitch, bytes */
-  void (*store)(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair); /* b's first */
+  void (*store)(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair); /* of b */
 } store_form;
 
 static void rows_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
@@ -115,8 +115,8 @@ static void rows_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pa
     hd_emit_put_words(e, hd_emit_place(e, s, &s->d, b, h, 0), pair[h].v, pair[h].n);
 }
 
-/* The lane's quarter q as an offset in bytes: base is at column 2q; quarter i of something `bytes`
- * long starts at base + q * (bytes - 2 * element). */
+/* The address of this lane's part when the four lanes of a quad each store `bytes` consecutive
+ * bytes. `at` is at column 2q, so lane q adds q * (bytes - 2 * element). */
 static hd_place from_quarter(hd_emitter *e, const hd_strip *s, hd_place at, int64_t bytes) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef q = hd_emit_remi(e, e->lane, 4);
@@ -143,7 +143,7 @@ static void sort_halves(hd_emitter *e, const LLVMValueRef w[4], LLVMValueRef sor
                                 i < 2 ? HD_LOW_HALVES : HD_HIGH_HALVES);
 }
 
-/* 8-bit types, 8 blocks, half h: word i is a pair of block b + 2i under one of block b + 2i + 1. */
+/* 8-bit types, 8 blocks, half h: word i has a pair of block b + 2i (low) and one of b + 2i + 1. */
 static void join_pairs(hd_emitter *e, const hd_pair *pair, int h, LLVMValueRef w[4]) {
   for (int i = 0; i < 4; i++) {
     LLVMValueRef low = LLVMBuildZExt(e->b, pair[4 * i + h].v[0], e->i32, "");
@@ -152,8 +152,8 @@ static void join_pairs(hd_emitter *e, const hd_pair *pair, int h, LLVMValueRef w
   }
 }
 
-/* 8-bit types, 8 blocks: after the transpose lane q has the words of all four lanes for blocks b +
- * 2q, b + 2q + 1: their 16 columns, sorted by halves. */
+/* 8-bit types, 8 blocks: after the transpose lane q has the words of all four lanes for blocks
+ * b + 2q and b + 2q + 1: their 16 columns, which sort_halves orders. */
 static void rows_quad_8(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
   for (int h = 0; h < s->halves; h++) {
     LLVMValueRef w[4], sorted[4];
@@ -164,9 +164,9 @@ static void rows_quad_8(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pa
   }
 }
 
-/* 32-bit types, 2 blocks: lanes 2i, 2i + 1 trade, so that each holds 4 columns, the even lane of
- * block b, the odd one of block b + 1. Lane q's columns start at (q & 1) * 8 + (q & 2) * 2; base
- * stands at 2q. */
+/* 32-bit types, 2 blocks: lanes 2i and 2i + 1 exchange pairs, so that each holds 4 columns: the
+ * even lane of block b, the odd lane of block b + 1. Lane q's columns start at
+ * (q & 1) * 8 + (q & 2) * 2; the base is at column 2q. */
 static void rows_quad_32(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef odd = hd_emit_and(e, e->lane, hd_emit_i32(e, 1));
@@ -181,7 +181,7 @@ static void rows_quad_32(hd_emitter *e, const hd_strip *s, int32_t b, const hd_p
   }
 }
 
-/* The blocks of a run: this lane's words follow each other as they are. */
+/* The blocks of a run: this lane's words are already consecutive. */
 static void rows_permuted(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
   for (int h = 0; h < s->halves; h++) {
     LLVMValueRef w[4];
@@ -193,9 +193,9 @@ static void rows_permuted(hd_emitter *e, const hd_strip *s, int32_t b, const hd_
   }
 }
 
-/* Column-major, 16-bit types. movmatrix gives lane (g, q) of half h the elements (8h + 2q, 8h + 2q
- * + 1) of column g. Address of byte `along` of this lane's column: `across` columns beyond g of
- * block b. */
+/* Column-major, 16-bit types. movmatrix gives lane (g, q), for half h, rows 8h + 2q and 8h + 2q + 1
+ * of column g. This is the address of byte `along` of this lane's column, which is `across` columns
+ * to the right of column g of block b. */
 static hd_place column_of_lane(hd_emitter *e, const hd_strip *s, int32_t b, LLVMValueRef across,
                                LLVMValueRef along) {
   LLVMValueRef column = hd_emit_add(e, hd_emit_divi(e, e->lane, 4), across);
@@ -230,7 +230,7 @@ static void cols_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_p
   hd_emit_put_words(e, column_of_lane(e, s, b, across, along), w, 4);
 }
 
-/* Of pairs 4 blocks: after the transpose lane q holds the 8 rows of block b + q. */
+/* Gated, 4 blocks: after the transpose lane q holds the 8 rows of block b + q. */
 static void pair_cols_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
   LLVMValueRef w[4];
   for (int i = 0; i < 4; i++)
@@ -240,8 +240,8 @@ static void pair_cols_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const
   hd_emit_put_words(e, column_of_lane(e, s, b, across, hd_emit_i32(e, 0)), w, 4);
 }
 
-/* Column-major, 8-bit types, 4 blocks: rows r and r + 8 of a column travel as 16 bits through
- * movmatrix, so that a lane gets rows 2q, 2q + 1, 2q + 8, 2q + 9 of its column; after the transpose
+/* Column-major, 8-bit types, 4 blocks: movmatrix moves rows r and r + 8 of a column together as 16
+ * bits, so that a lane gets rows 2q, 2q + 1, 2q + 8 and 2q + 9 of its column. After the transpose
  * lane q has all 16 rows of block b + q. */
 static void cols_quad_8(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
   LLVMValueRef w[4], sorted[4], q = hd_emit_remi(e, e->lane, 4);
@@ -257,7 +257,7 @@ static void cols_quad_8(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pa
   hd_emit_put_words(e, at, sorted, 4);
 }
 
-/* 8- and 32-bit types: the lanes of a column's 8 rows lie side by side in memory already. */
+/* 8- and 32-bit types: the 8 lanes of a column already store consecutive elements. */
 static void cols_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
   for (int h = 0; h < s->halves; h++)
     for (int j = 0; j < 2; j++) {
@@ -266,8 +266,8 @@ static void cols_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pa
     }
 }
 
-/* By order, path, bytes of an element and halves of a strip; a block left over by a quad form goes
- * the direct way. */
+/* By order, path, bytes of an element and halves of a strip. Blocks that remain after the groups of
+ * a wider form are stored by the direct form. */
 static const struct form_row {
   bool col_major;
   const char *path;
@@ -300,7 +300,7 @@ static const store_form *find_form(const hd_strip *s, const char *path) {
   return strcmp(path, "direct") ? find_form(s, "direct") : NULL;
 }
 
-/* ---- both ways ---- */
+/* ---- both paths ---- */
 
 static void store_fast(hd_emitter *e, const hd_strip *s, const store_form *form, int32_t first,
                        int32_t end, hd_pair *pair) {
@@ -326,8 +326,8 @@ static void store_slow(hd_emitter *e, const hd_strip *s, int32_t first, int32_t 
                           pair + 2 * b);
 }
 
-/* i1: origin and pitch of D are multiples of `align`, and the strip's rows lie inside m. All lanes
- * agree. */
+/* i1: origin and pitch of D are multiples of `align`, and the strip's rows are inside m.
+ * Warp-uniform. */
 static LLVMValueRef rows_go_fast(hd_emitter *e, const hd_strip *s, int64_t align) {
   LLVMValueRef address = LLVMBuildPtrToInt(e->b, s->d.origin, e->i64, "");
   LLVMValueRef low = LLVMBuildOr(e->b, address, s->d.ld_bytes, "");
@@ -336,17 +336,17 @@ static LLVMValueRef rows_go_fast(hd_emitter *e, const hd_strip *s, int64_t align
   return hd_emit_and(e, hd_emit_eqi(e, low, 0), rows);
 }
 
-/* i1: the first column of block b lies inside n. All lanes agree. */
+/* i1: the first column of block b is inside n. Warp-uniform. */
 static LLVMValueRef reaches(hd_emitter *e, const hd_strip *s, int32_t b) {
   return hd_emit_lt(e, hd_emit_addi(e, s->col0, BLOCK * b), s->n);
 }
 
-/* i1: so do all columns of the blocks before `end`. */
+/* i1: all columns of the blocks before `end` are inside n. Warp-uniform. */
 static LLVMValueRef has_columns(hd_emitter *e, const hd_strip *s, int32_t end) {
   return hd_emit_lt(e, hd_emit_addi(e, s->col0, BLOCK * end - 1), s->n);
 }
 
-/* Two ways that meet again. */
+/* Two paths that join again. */
 typedef struct fork {
   LLVMBasicBlockRef edge, join;
 } fork;
@@ -394,7 +394,7 @@ static heddle_status read_operands(hd_emitter *e, hd_strip *s) {
   return HEDDLE_OK;
 }
 
-/* Rows of A as rows of D; of pairs there are even numbers of them. */
+/* Converts rows of A to rows of D. Gated: two rows of A give one; their number is even. */
 static LLVMValueRef rows_of_d(hd_emitter *e, const hd_strip *s, LLVMValueRef rows) {
   return s->pair ? hd_emit_divi(e, rows, 2) : rows;
 }
@@ -436,11 +436,11 @@ static void store_either(hd_emitter *e, const hd_strip *s, const store_form *for
   end_edge(e, &f);
 }
 
-/* A strip with rows or columns outside, or addresses that are not aligned. Where columns may be, a
- * form's blocks at a time. */
+/* A strip with rows or columns outside of D, or unaligned addresses. If columns may be outside, the
+ * path is chosen for each group of a form's blocks. */
 static void store_edge(hd_emitter *e, const hd_strip *s, const store_form *form,
                        LLVMValueRef fast_rows, int32_t first, int32_t end, hd_pair *pair) {
-  /* Strips begin at multiples of their width: does none reach over the right edge of D in part? */
+  /* Strips begin at multiples of their width. If n is such a multiple, none crosses D's edge. */
   bool whole =
       LLVMIsAConstantInt(s->n) && LLVMConstIntGetSExtValue(s->n) % (BLOCK * s->n_blocks) == 0;
   int32_t n_each = whole ? end - first : form->n_blocks;
@@ -455,11 +455,11 @@ static void store_edge(hd_emitter *e, const hd_strip *s, const store_form *form,
   }
 }
 
-/* The elements are finished once for all ways, and packed. */
+/* The elements are finished and packed once, for all paths (with a user's function: in each). */
 static void store_group(hd_emitter *e, const hd_strip *s, const store_form *form,
                         LLVMValueRef fast_rows, int32_t first, int32_t end, inputs_ahead *ahead,
                         hd_pair *pair) {
-  if (!hd_emit_reads_vectors(s)) /* what is read takes registers: none for the next group */
+  if (!hd_emit_reads_vectors(s)) /* too few registers to load inputs of the next group early */
     *ahead = (inputs_ahead){ahead->in, first, end};
   if (!s->user)
     finish_blocks(e, s, first, end, true, ahead, pair);
@@ -470,9 +470,9 @@ static void store_group(hd_emitter *e, const hd_strip *s, const store_form *form
   end_edge(e, &f);
 }
 
-/* Blocks that are finished together. All of them where that frees registers: 16-bit results take
- * half of the accumulators', and nothing is read on the way. Otherwise ptxas, which moves loads and
- * arithmetic up as far as it can, would need both at once. */
+/* Blocks that are finished together. All blocks if that frees registers: 16-bit results take half
+ * of the accumulators' registers, and no inputs per column are loaded. Otherwise ptxas, which moves
+ * loads and arithmetic up as far as it can, would need registers for inputs and results at once. */
 static int32_t group_blocks(const hd_strip *s) {
   bool reads = s->has_c || s->has_bias_n || s->scale_b.at;
   return s->halves * s->d.bytes <= 4 && !reads ? s->n_blocks : GROUP;

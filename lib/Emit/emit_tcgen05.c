@@ -1,19 +1,19 @@
-/* tcgen05: tensor memory taken and given back, moves to and from it, the multiplication that one
- * thread issues, and what orders them. An address in it is lane << 16 | column; buffers are
- * numbered in columns from the one that tcgen05.alloc gave. All are asm, since LLVM would read what
- * tcgen05.ld loads before the wait. */
+/* tcgen05: allocation of tensor memory, moves to and from it, the multiplication, which one thread
+ * issues, and their synchronisation. An address is lane << 16 | column; the columns of buffers are
+ * relative to the address that tcgen05.alloc returned. All are asm, since LLVM would use the
+ * results of tcgen05.ld before the wait. */
 #include "Emit/emit_descriptor.h"
 #include "Emit/emit_instruction.h"
 #include "Layout/packed_format.h"
 
 enum { STRIP_SHIFT = 20 /* 16 lanes */ };
 
-/* The row of a kernel's CTA, or pair of CTAs. */
+/* The name of the row's variant for one CTA, or for a pair of CTAs. */
 static const char *for_ctas(hd_emitter *e, const char *name) {
   return hd_arena_printf(&e->arena, "%s_cg%d", name, (int)hd_tensor_ctas(e->kernel));
 }
 
-/* A row that the op stands for, which takes `inputs`. */
+/* Emits the row `name`, which implements the op, with `inputs`. */
 static heddle_status issue(hd_emitter *e, const hd_op *op, const char *name,
                            LLVMValueRef const *inputs) {
   const hd_emit_number columns = {"columns", hd_op_int(op, HD_ATTR_COLUMNS, 0)};
@@ -23,7 +23,7 @@ static heddle_status issue(hd_emitter *e, const hd_op *op, const char *name,
   return HEDDLE_OK;
 }
 
-/* The first column of a buffer's slot, in all lanes. */
+/* The address of the first column of a buffer's slot, for all lanes. */
 static heddle_status slot_address(hd_emitter *e, const hd_op *op, const hd_value *buffer,
                                   const hd_value *cursor, LLVMValueRef *address) {
   if (!e->tensor)
@@ -36,7 +36,7 @@ static heddle_status slot_address(hd_emitter *e, const hd_op *op, const hd_value
   return HEDDLE_OK;
 }
 
-/* The same of strip (operand 2) alone, `offset` columns on. */
+/* The same for one strip (operand 2), plus `offset` columns. */
 static heddle_status strip_address(hd_emitter *e, const hd_op *op, LLVMValueRef *address) {
   HD_TRY(slot_address(e, op, hd_load_buffer(op), hd_load_cursor(op), address));
   LLVMValueRef strip = hd_emit_get1(e, hd_load_place(op));
@@ -59,11 +59,11 @@ heddle_status hd_emit_op_tcgen05_st(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* 32 lines of 16 bytes: those that stand behind each other. */
+/* 32 consecutive lines of 16 bytes. */
 static const hd_canonical tile_form = {false, HD_SMEM_NONE, 128, 128};
 
-/* Operands: tensor memory, shared memory, cursor. The tiles of 128 rows stand behind each other in
- * shared memory, in tensor memory those of all rows. */
+/* Operands: tensor memory, shared memory, cursor. In shared memory the tiles of the same 128 rows
+ * are consecutive; in tensor memory the tiles of all rows for the same word are. */
 heddle_status hd_emit_op_tcgen05_cp(hd_emitter *e, const hd_op *op) {
   int64_t bytes = hd_op_int(hd_emit_def(hd_tcgen05_cp_from(op)), HD_ATTR_BYTES, 0);
   int64_t bands = hd_op_int(op, HD_ATTR_ROWS, 0) / HD_SCALE_TILE_ROWS;
@@ -97,7 +97,7 @@ heddle_status hd_emit_op_tcgen05_ld(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* Only the first text waits; the others tie. */
+/* Only the first asm waits. The others only tie operands to results. */
 heddle_status hd_emit_op_tcgen05_wait_ld(hd_emitter *e, const hd_op *op) {
   const hd_spec_row *row;
   if (op->n_operands == 0)
@@ -122,7 +122,7 @@ heddle_status hd_emit_op_tcgen05_fence(hd_emitter *e, const hd_op *op) {
 
 /* --- multiplication ------------------------------------------------------------------------- */
 
-/* The slabs' k-steps lie behind each other: one matrix of 64 rows a slab. */
+/* With by_step, the same k-step of all slabs is consecutive: one matrix of 64 rows per slab. */
 static heddle_status descriptor_a(hd_emitter *e, const hd_op *op, LLVMValueRef *result) {
   const hd_op *def = hd_emit_def(hd_tcgen05_mma_a(op));
   int64_t bytes = hd_op_int(def, HD_ATTR_BYTES, 0), slab = hd_op_int(def, HD_ATTR_SLAB_BYTES, 0);
@@ -137,22 +137,22 @@ static heddle_status descriptor_a(hd_emitter *e, const hd_op *op, LLVMValueRef *
   return HEDDLE_OK;
 }
 
-/* Where a selector tells k-steps apart, they share columns; else each has two of its own. */
+/* If the selector distinguishes k-steps, they share columns; else each k-step has two columns. */
 static LLVMValueRef metadata(hd_emitter *e, const hd_op *op, const hd_spec_row *row,
                              LLVMValueRef slot) {
   int64_t step = hd_op_int(op, HD_ATTR_STEP, 0);
   return hd_emit_addi(e, slot, row->n_selectors > 1 ? 0 : 2 * step);
 }
 
-/* Where the op's k-step has its block scales. */
+/* The block scales of the op's k-step. */
 typedef struct scale_place {
-  LLVMValueRef a, b; /* addresses */
-  LLVMValueRef odd;  /* the k-block begins in the middle of a word; NULL: none does */
-  unsigned byte;     /* of the word, in even k-blocks */
+  LLVMValueRef a, b; /* addresses in tensor memory */
+  LLVMValueRef odd;  /* i1: the k-block begins in the middle of a word; NULL: never */
+  unsigned byte;     /* in the word, for even k-blocks */
 } scale_place;
 
-/* A row's scales of a k-block fill words, or half of one: then two k-blocks share it. B's begin at
- * the tile's first column among 128. */
+/* The scales of a row in a k-block fill whole words, or half a word, which two k-blocks share. The
+ * scales of B begin at the position of the tile's first column in its 128 columns. */
 static heddle_status find_scales(hd_emitter *e, const hd_op *op, const hd_spec_row *row,
                                  int64_t n, scale_place *s) {
   int64_t step = hd_op_int(op, HD_ATTR_STEP, 0), each = hd_spec_scales_a_row(row);
@@ -226,7 +226,7 @@ static LLVMBasicBlockRef first_warp(hd_emitter *e) {
   return hd_emit_if(e, hd_emit_eqi(e, e->warp, 0), "tensor");
 }
 
-/* Where the address lies in shared memory. */
+/* The shared address where tcgen05.alloc writes the address of the tensor memory. */
 static heddle_status address_slot(hd_emitter *e, const hd_op *op, LLVMValueRef *at) {
   HD_FOR_OPS(alloc, e->kernel->regions[0])
   if (alloc->kind == HD_OP_TCGEN05_ALLOC) {

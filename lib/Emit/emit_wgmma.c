@@ -1,12 +1,12 @@
-/* wgmma.mma_async.sp of a warpgroup: inline asm, since LLVM has no intrinsic. Accumulators are tied
- * operands, so that they stay in one set of registers over the whole loop. */
+/* wgmma.mma_async.sp, as inline asm, since LLVM has no intrinsic. Accumulators are pinned or tied
+ * operands, so that they stay in the same registers over the whole loop. */
 #include "Emit/emit_pinned.h"
 #include "Emit/emit_descriptor.h"
 #include "Emit/emit_instruction.h"
 #include "Layout/packed_format.h"
 
-/* Packed A as a canonical K-major layout without swizzle: 8-row groups 256 bytes apart (SBO),
- * 16-byte halves 128 bytes apart (LBO), k-steps of 2048 bytes (docs/format.md). */
+/* Packed A is a canonical K-major layout without swizzle: 8-row groups are 256 bytes apart (SBO),
+ * 16-byte halves 128 bytes (LBO), k-steps 2048 bytes (docs/format.md). */
 enum { UNIT = 16 /* bytes of an address in a descriptor */ };
 
 /* Operands of SS: accumulators, A's buffer, cursor, slab, B's buffer, metadata, scale-d. */
@@ -27,7 +27,7 @@ static heddle_status descriptor_a(hd_emitter *e, const hd_op *op, LLVMValueRef *
   return HEDDLE_OK;
 }
 
-/* Everything of one instruction. */
+/* The inputs of one instruction. */
 typedef struct wgmma_call {
   const hd_spec_row *row;
   LLVMValueRef *acc, *a_regs; /* a_regs NULL: by descriptor */
@@ -98,8 +98,8 @@ heddle_status hd_emit_op_wgmma(hd_emitter *e, const hd_op *op) {
 
 /* ---- fence and wait ---- */
 
-/* What the fence is for passes through asm in front of it, so that no definition or copy of it,
- * which LLVM places where it likes, comes to stand behind. Pinned registers are written by asm. */
+/* Values that the fence orders pass through asm before it. Otherwise LLVM could place a definition
+ * or a copy of them after the fence. Pinned registers need no tie: only asm writes them. */
 heddle_status hd_emit_op_wgmma_fence(hd_emitter *e, const hd_op *op) {
   for (int32_t i = 0; i < op->n_operands; i++)
     if (hd_emit_pinned_of(e, op->operands[i]) == HD_NOT_PINNED)
@@ -108,8 +108,8 @@ heddle_status hd_emit_op_wgmma_fence(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* With pending 0 the accumulators are read next by ordinary code, which LLVM would move above a
- * wait that it does not depend on: they pass through asm behind it, or are read there. */
+/* With pending 0, ordinary code reads the accumulators next. LLVM would move it above the wait, on
+ * which it does not depend, so they pass through asm after the wait, or are read there (pinned). */
 static void pass_wait(hd_emitter *e, const hd_value *from, const hd_value *to, bool pending) {
   int32_t n;
   LLVMValueRef *v = hd_emit_get(e, from, &n);
