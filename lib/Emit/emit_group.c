@@ -116,7 +116,7 @@ heddle_status hd_emit_op_group_table(hd_emitter *e, const hd_op *op) {
               .g = hd_emit_get1(e, hd_group_table_g(op)),
               .n = hd_emit_get1(e, hd_group_table_n(op)),
               .tiles_m = hd_emit_get1(e, hd_group_table_tiles_m(op))};
-  int64_t n = most_groups(hd_group_table_buffer(op), s.g) + 1; /* and the sum behind */
+  int64_t n = most_groups(hd_group_table_buffer(op), s.g) + 1; /* plus the entry of the sum */
   s.each = (int32_t)((n - 1) / HD_LANES + 1);
   s.n_lanes = (int32_t)((n + s.each - 1) / s.each);
   int64_t own = e->role.n_warps > 1;

@@ -4,7 +4,7 @@
 
 #include "Emit/emit_strip.h"
 
-/* Elements that a lane loads at once; if a partial has fewer, they are of several partials. */
+/* Elements that a lane loads at once: of one partial, or of several small ones. */
 enum { FLIGHT = 64, MAX_AT_ONCE = 4 };
 enum { STORE_FRAGS = 7, SUM_FRAGS = 4 }; /* the first fragment's operand */
 
