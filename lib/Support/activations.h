@@ -1,4 +1,4 @@
-/* Support/activations.h: the activations of an epilogue, once (activations.def, pairs.def). */
+/* Support/activations.h: the activations of an epilogue (activations.def, pairs.def). */
 #ifndef HD_ACTIVATIONS_H
 #define HD_ACTIVATIONS_H
 
@@ -11,18 +11,18 @@ typedef enum hd_act {
   HD_N_ACTS
 } hd_act;
 
-/* Rows of gate, then of up, in each 16 rows of an A of pairs. */
+/* Each 16 rows of an A of pairs are 8 rows of gate, then 8 rows of up. */
 enum { HD_PAIR_ROWS = 8 };
 
-/* "none", "relu", …; NULL past the last. */
+/* "none", "relu", …; NULL if the number is out of range. */
 const char *hd_act_name(int act);
-/* Does `act` take rows of gate and up, and D has half of A's rows: pairs.def, or user_pair. */
+/* True for pairs.def and user_pair: A has rows of gate and up, and D has half of A's rows. */
 bool hd_act_is_pair(const char *act);
-/* The activation of the gate: of swiglu silu; HD_N_ACTS when it is none of pairs.def. */
+/* The activation of the gate (silu for swiglu); HD_N_ACTS if `act` is not in pairs.def. */
 hd_act hd_act_of_gate(const char *act);
-/* Is `act` a function of the user's: user, user_pair. */
+/* True for functions of the user: user, user_pair. */
 bool hd_act_is_user(const char *act);
-/* What `act` of an epilogue may be: words, and as a list for messages. */
+/* The legal values of an epilogue's `act`: separated by spaces, and as a list for messages. */
 extern const char hd_act_words[], hd_act_list[];
 /* For the help of an option: "activation: none relu …". */
 extern const char hd_act_about[];

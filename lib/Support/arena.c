@@ -25,7 +25,7 @@ static struct hd_arena_block *add_block(hd_arena *arena, size_t n_bytes) {
 
 void *hd_arena_alloc(hd_arena *arena, size_t n_bytes) {
   if (n_bytes > SIZE_MAX / 2)
-    n_bytes = SIZE_MAX / 2; /* which nobody has, and which does not wrap around */
+    n_bytes = SIZE_MAX / 2; /* too large to exist, but the sums below do not overflow */
   n_bytes = (n_bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
   struct hd_arena_block *block = arena->head;
   if (!block || block->cap - block->used < n_bytes)

@@ -6,7 +6,7 @@
 
 #include "Support/memory.h"
 
-/* A bump allocator. Zero-initialise to start. Never NULL (Support/memory.h). */
+/* A bump allocator. Initialize with zeros. Never returns NULL (Support/memory.h). */
 typedef struct hd_arena {
   struct hd_arena_block *head;
 } hd_arena;
@@ -15,7 +15,7 @@ typedef struct hd_arena {
 void *hd_arena_alloc(hd_arena *arena, size_t n_bytes);
 /* A copy of n_bytes of data. */
 void *hd_arena_copy(hd_arena *arena, const void *data, size_t n_bytes);
-/* A copy of a string, of n characters, or of a formatted one. */
+/* A copy of a string, of n characters, or of formatted text. */
 char *hd_arena_strdup(hd_arena *arena, const char *text);
 char *hd_arena_strndup(hd_arena *arena, const char *text, size_t n);
 char *hd_arena_printf(hd_arena *arena, const char *format, ...)
@@ -25,7 +25,7 @@ void hd_arena_free(hd_arena *arena);
 #define HD_NEW(arena, type) ((type *)hd_arena_alloc((arena), sizeof(type)))
 #define HD_NEW_ARRAY(arena, type, n) ((type *)hd_arena_alloc((arena), sizeof(type) * (size_t)(n)))
 
-/* Makes room for one more element in a malloc'd array (owned). */
+/* Appends a value to an array (owned, hd_free) and grows the array if needed. */
 #define HD_PUSH(array, count, cap, value)                                                          \
   do {                                                                                             \
     if ((count) == (cap)) {                                                                        \

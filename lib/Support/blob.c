@@ -6,8 +6,8 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 
-/* An entry is FOLDER/xx/KEY: this header, then the bytes. The key is in the header, so that a file
- * under a wrong name is a miss. The machine's byte order: a store is never carried elsewhere. */
+/* An entry is the file FOLDER/xx/KEY: this header, then the bytes. The header contains the key, so
+ * that a file with a wrong name is a miss. Byte order is native: a store is local to a machine. */
 struct entry_header {
   char magic[8];
   hd_hash key, checksum;
@@ -15,7 +15,7 @@ struct entry_header {
 };
 
 static const char magic[8] = "HDBLOB1";
-enum { MOST_BYTES = 256 << 20 }; /* of an entry */
+enum { MAX_ENTRY_BYTES = 256 << 20 };
 
 static char *entry_path(const char *folder, hd_hash key, bool only_folder) {
   char digits[33];
@@ -70,8 +70,8 @@ heddle_status hd_blob_get(const char *folder, hd_hash key, void **data, size_t *
   char *entry = NULL;
   size_t entry_bytes = 0;
   bool own = hd_file_is_own_folder(folder) && hd_file_is_own_folder(parent);
-  /* Why an entry cannot be read does not matter to the caller: it is a miss. */
-  heddle_status status = own ? hd_file_read_own(path, MOST_BYTES, &entry, &entry_bytes)
+  /* Any reason why an entry cannot be read is a miss. */
+  heddle_status status = own ? hd_file_read_own(path, MAX_ENTRY_BYTES, &entry, &entry_bytes)
                              : HEDDLE_NOT_FOUND;
   if (status == HEDDLE_OK && !entry_is_good(key, entry, entry_bytes)) {
     hd_free(entry);

@@ -5,12 +5,12 @@
 #include "Support/hash.h"
 #include "heddle/context.h"
 
-/* Stores bytes under a key, atomically; a checksum goes with them. An entry becomes code that runs:
- * HEDDLE_ENVIRONMENT when another user owns the folder or may write it. */
+/* Stores bytes and their checksum under a key, atomically. Entries are code that will run, so a
+ * folder that another user owns or can write is refused with HEDDLE_ENVIRONMENT. */
 heddle_status hd_blob_put(heddle_context *ctx, const char *folder, hd_hash key, const void *data,
                           size_t n_bytes);
-/* Fetches them (*data owned, hd_free). HEDDLE_NOT_FOUND when absent, truncated, corrupt, no
- * regular file, larger than 256 MiB, or where another user may write: a bad entry is a miss. */
+/* Fetches an entry (*data owned, hd_free). HEDDLE_NOT_FOUND if it is absent, truncated, corrupt,
+ * not a regular file, larger than 256 MiB, or in a place that another user can write. */
 heddle_status hd_blob_get(const char *folder, hd_hash key, void **data, size_t *n_bytes);
 
 #endif

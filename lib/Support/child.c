@@ -16,7 +16,7 @@ heddle_status hd_child_start(heddle_context *ctx, const char *const *argv, hd_ch
   return HEDDLE_OK;
 }
 
-/* A line is short against the socket's buffer: what cannot be sent at once is not read either. */
+/* A line is short compared to the socket's buffer. If it does not fit, the child does not read. */
 bool hd_child_say(hd_child *child, const char *line) {
   hd_strbuf text = {0};
   hd_strbuf_printf(&text, "%s\n", line);
@@ -26,16 +26,16 @@ bool hd_child_say(hd_child *child, const char *line) {
   return said;
 }
 
-/* What is there, within bounds: one that never stops talking must not outlive its time, nor fill
- * the memory. */
+/* Reads the available bytes, up to a limit: a child that never stops writing must not prevent its
+ * timeout, nor fill the memory. */
 static void hear(hd_child *child) {
-  enum { CHUNKS = 64, MOST_BYTES = 1 << 20 };
+  enum { CHUNKS = 64, MAX_PENDING_BYTES = 1 << 20 };
   char chunk[4096];
   ssize_t n = 1;
   for (int i = 0; i < CHUNKS && (n = read(child->fd, chunk, sizeof chunk)) > 0; i++)
     hd_strbuf_addn(&child->heard, chunk, (size_t)n);
   child->ended = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) ||
-                 child->heard.len > MOST_BYTES;
+                 child->heard.len > MAX_PENDING_BYTES;
 }
 
 bool hd_child_take(hd_child *child, hd_strbuf *line) {
@@ -51,11 +51,11 @@ bool hd_child_take(hd_child *child, hd_strbuf *line) {
 }
 
 void hd_children_wait(hd_child *const *children, int n, double timeout_s) {
-  enum { MOST = 256 };
-  struct pollfd wanted[MOST];
-  hd_child *of[MOST];
+  enum { MAX_CHILDREN = 256 };
+  struct pollfd wanted[MAX_CHILDREN];
+  hd_child *of[MAX_CHILDREN];
   int n_wanted = 0;
-  for (int i = 0; i < n && n_wanted < MOST; i++)
+  for (int i = 0; i < n && n_wanted < MAX_CHILDREN; i++)
     if (children[i] && children[i]->pid && !children[i]->ended) {
       of[n_wanted] = children[i];
       wanted[n_wanted++] = (struct pollfd){.fd = children[i]->fd, .events = POLLIN};
@@ -72,7 +72,7 @@ void hd_child_stop(hd_child *child, int *how) {
   enum { END_SECONDS = 1 };
   int status = 0;
   if (child->pid) {
-    /* One that ended by itself keeps its own exit code. */
+    /* Does not kill a child that ends by itself, so that its exit code is kept. */
     if (!child->ended || !hd_spawn_wait(child->pid, END_SECONDS, &status))
       hd_spawn_kill(child->pid, &status);
     close(child->fd);

@@ -1,6 +1,6 @@
-/* Support/child.h: a child process that is talked to by lines. Its standard input and output are
- * one socket, so that speaking to one that died is an answer and not a signal; its standard
- * error is ours. */
+/* Support/child.h: a child process that exchanges lines with this one. Its standard input and
+ * output are one socket, so that a write to a dead child is an error and not a signal. Its standard
+ * error is inherited. */
 #ifndef HD_CHILD_H
 #define HD_CHILD_H
 
@@ -9,25 +9,25 @@
 #include "Support/strbuf.h"
 #include "heddle/context.h"
 
-/* Zero: not started. */
+/* All zero: not started. */
 typedef struct hd_child {
   int pid, fd;    /* pid 0: not running */
-  bool ended;     /* it closed its end, or said 1 MiB that nobody took; lines may be pending */
-  hd_strbuf heard; /* bytes that are no whole line yet, and lines not yet taken */
+  bool ended;     /* it closed its end, or over 1 MiB is pending; lines may be pending */
+  hd_strbuf heard; /* received lines that are not taken yet, and a partial line */
 } hd_child;
 
-/* Starts argv[0] (found on PATH) in a process group of its own. No shell. */
+/* Starts argv[0] (found on PATH) in its own process group. No shell. */
 heddle_status hd_child_start(heddle_context *ctx, const char *const *argv, hd_child *child);
-/* Sends one line; false when nobody listens any more. */
+/* Sends one line. False if the child does not read it. */
 bool hd_child_say(hd_child *child, const char *line);
-/* Takes the next whole line (owned by the buffer, without its end); false when there is none
+/* Takes the next whole line, without its end, into the buffer. False if there is no whole line
  * yet. */
 bool hd_child_take(hd_child *child, hd_strbuf *line);
-/* Waits until one of n children has said something or ended, at most timeout_s. Children that
- * are NULL or not running are passed over. */
+/* Waits at most timeout_s until one of n children has sent something or ended. Ignores children
+ * that are NULL or not running. */
 void hd_children_wait(hd_child *const *children, int n, double timeout_s);
-/* Kills its process group, waits a few seconds for it, frees what it said; *how (may be NULL) is
- * its exit code, or 128 + signal. One that was not started is fine. */
+/* Kills the process group, waits a few seconds for it, and frees the received lines. *how (may be
+ * NULL) is the exit code, or 128 + signal. Accepts a child that was not started. */
 void hd_child_stop(hd_child *child, int *how);
 
 #endif

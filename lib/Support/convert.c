@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A small float: sign, exponent and mantissa, in `shift` bits above bit 0 of its container.
- * Codes without the sign rise with the value: 0, subnormals, normals to `max`, then `inf` (0: none)
+/* A float format: sign, exponent and mantissa, starting at bit `shift` of the container. Codes
+ * without the sign are ordered by value: 0, subnormals, normals up to `max`, then `inf` (0: none)
  * and `nan` (0: none). */
 typedef struct float_format {
   uint8_t exp_bits, man_bits, shift;
@@ -16,7 +16,7 @@ typedef struct float_format {
   uint32_t max, inf, nan;
 } float_format;
 
-/* ORDER ELEM: the order of heddle/types.def; integers have no row here. */
+/* ORDER ELEM: the order of heddle/types.def. Integers have no row. */
 static const float_format formats[HEDDLE_N_ELEMS] = {
     /*                exp man shift sign   sat    bias  max         inf         nan */
     [HEDDLE_F16] =   {5,  10, 0,    true,  false, 15,   0x7bff,     0x7c00,     0x7fff},
@@ -51,14 +51,14 @@ static double decode_float(const float_format *f, uint32_t bits) {
 
 enum { DOUBLE_MAN_BITS = 52, DOUBLE_BIAS = 1023 };
 
-/* Of a magnitude below the smallest normal. Scaling by a power of two is exact: rint rounds once. A
- * carry out of the mantissa lands in the exponent by itself. */
+/* The code of a magnitude below the smallest normal. Scaling by a power of two is exact, so only
+ * rint rounds. A carry out of the mantissa correctly increments the exponent. */
 static uint32_t encode_subnormal(const float_format *f, double magnitude) {
   return (uint32_t)rint(ldexp(magnitude, f->man_bits + f->bias - 1));
 }
 
-/* The code of a magnitude, rounded to nearest even on the bits of the double; above `max` when it
- * is too large or Inf. */
+/* The code of a magnitude, rounded to nearest even on the bits of the double. The code is above
+ * `max` if the magnitude is too large or Inf. */
 static uint32_t encode_magnitude(const float_format *f, double magnitude) {
   uint64_t bits;
   memcpy(&bits, &magnitude, sizeof bits);
@@ -73,7 +73,7 @@ static uint32_t encode_magnitude(const float_format *f, double magnitude) {
   return (uint32_t)(rounded - ((uint64_t)(DOUBLE_BIAS - f->bias) << f->man_bits));
 }
 
-/* The sign goes through without a branch: of random values half are negative. */
+/* Handles the sign without a branch, because half of random values are negative. */
 static uint32_t encode_float(const float_format *f, double value) {
   uint32_t negative = signbit(value) != 0;
   if (isnan(value))
@@ -119,7 +119,7 @@ static uint32_t encode_integer(const heddle_elem_info *info, double value) {
   return (uint32_t)(int64_t)value & mask;
 }
 
-/* The 16-bit and 32-bit types are what large matrices are made of: no ldexp on their way. */
+/* Large matrices usually have 16-bit or 32-bit types, so their conversions avoid ldexp. */
 static double widen_f32(uint32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof value);
@@ -243,7 +243,7 @@ void hd_elem_store(heddle_elem elem, void *array, size_t index, double value) {
 
 void hd_elem_load_many(heddle_elem elem, const void *array, size_t index, size_t stride, size_t n,
                        double *values) {
-  const uint8_t *first = (const uint8_t *)array + 2 * index; /* of a 16-bit type */
+  const uint8_t *first = (const uint8_t *)array + 2 * index; /* for 16-bit types */
   if (elem == HEDDLE_BF16)
     for (size_t i = 0; i < n; i++)
       values[i] = widen_f32(get_half(first + 2 * i * stride) << 16);
@@ -258,7 +258,7 @@ void hd_elem_load_many(heddle_elem elem, const void *array, size_t index, size_t
 void hd_elem_store_many(heddle_elem elem, void *array, size_t index, size_t stride, size_t n,
                         const double *values) {
   const float_format *f = &formats[elem];
-  uint8_t *first = (uint8_t *)array + 2 * index; /* of a 16-bit type */
+  uint8_t *first = (uint8_t *)array + 2 * index; /* for 16-bit types */
   if (elem == HEDDLE_BF16 || elem == HEDDLE_F16)
     for (size_t i = 0; i < n; i++)
       put_half(first + 2 * i * stride, encode_float(f, values[i]));
@@ -270,7 +270,7 @@ void hd_elem_store_many(heddle_elem elem, void *array, size_t index, size_t stri
 double hd_elem_exact_integers(heddle_elem elem) {
   const heddle_elem_info *info = heddle_elem_get(elem);
   if (elem == HEDDLE_UE8M0)
-    return 0; /* it has no zero */
+    return 0; /* ue8m0 has no zero */
   if (info->kind != HEDDLE_FLOAT)
     return ldexp(1, info->value_bits - (info->kind == HEDDLE_SIGNED)) - 1;
   double limit = ldexp(1, formats[elem].man_bits + 1);
@@ -279,7 +279,7 @@ double hd_elem_exact_integers(heddle_elem elem) {
 }
 
 double hd_strtod(const char *text, char **end) {
-  locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* glibc's own object: no memory */
+  locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* glibc allocates nothing for it */
   if (c == (locale_t)0)
     return strtod(text, end);
   double value = strtod_l(text, end, c);

@@ -1,13 +1,13 @@
-/* heddle/convert.h over Support/convert.h. */
+/* Implements heddle/convert.h on top of Support/convert.h. */
 #include "heddle/convert.h"
 
 #include <string.h>
 
 #include "Support/convert.h"
 
-enum { CHUNK = 256 }; /* even: a chunk of 4-bit elements begins at a byte */
+enum { CHUNK = 256 }; /* even, so that a chunk of 4-bit elements begins at a byte */
 
-/* A NaN becomes quiet, as by the conversions of the other types. */
+/* Makes NaNs quiet, like the conversions of the other types. */
 static void widen_bf16(size_t n, const uint16_t *elements, float *values) {
   for (size_t i = 0; i < n; i++) {
     uint32_t bits = (uint32_t)elements[i] << 16, is_nan = (bits & 0x7fffffff) > 0x7f800000;
@@ -42,7 +42,7 @@ heddle_status heddle_elem_to_f32(heddle_elem elem, size_t n, const void *element
   return HEDDLE_OK;
 }
 
-/* To nearest even; a NaN stays one, quiet. */
+/* Rounds to nearest even. A NaN becomes a quiet NaN. */
 static uint16_t to_bf16(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -50,13 +50,13 @@ static uint16_t to_bf16(float value) {
   return (uint16_t)(value != value ? bits >> 16 | 0x40 : rounded);
 }
 
-/* e4m3 and e5m2: saturating, to nearest even, a NaN as 0x7f. */
+/* e4m3 and e5m2: saturates, rounds to nearest even, and converts a NaN to 0x7f. */
 typedef struct float8 {
   unsigned man_bits, bias;
   uint8_t largest;
 } float8;
 
-/* Steps of the smallest subnormal, rounded by the adder. Meaningless above the smallest normal. */
+/* The code of a subnormal; the addition rounds. Meaningless above the smallest normal. */
 static uint32_t to_subnormal(float8 f, uint32_t magnitude) {
   uint32_t whole = (127 + 23 - (f.bias - 1 + f.man_bits)) << 23, code;
   float steps, size;
@@ -67,7 +67,7 @@ static uint32_t to_subnormal(float8 f, uint32_t magnitude) {
   return code - whole;
 }
 
-/* Meaningless below the smallest normal. */
+/* The code of a normal. Meaningless below the smallest normal. */
 static uint32_t to_normal(float8 f, uint32_t magnitude) {
   unsigned shift = 23 - f.man_bits;
   uint32_t code = (magnitude + (1u << (shift - 1)) - 1 + (magnitude >> shift & 1)) >> shift;
@@ -75,7 +75,7 @@ static uint32_t to_normal(float8 f, uint32_t magnitude) {
   return code > f.largest ? f.largest : code;
 }
 
-/* Both ways are gone, without a branch: the compiler makes vectors of it. */
+/* Computes both results and selects one without a branch, so that the compiler can vectorize. */
 static inline uint8_t to_float8(float8 f, float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -85,7 +85,7 @@ static inline uint8_t to_float8(float8 f, float value) {
   return (uint8_t)(magnitude > 0x7f800000 ? 0x7f : code | (bits >> 24 & 0x80));
 }
 
-/* What weights become mostly, without the way through doubles; false: another type. */
+/* A fast path for the usual types of weights that avoids doubles. False for other types. */
 static bool quick_from_f32(heddle_elem elem, size_t n, const float *values, void *elements) {
   static const float8 e4m3 = {3, 7, 0x7e}, e5m2 = {2, 15, 0x7b};
   if (elem == HEDDLE_BF16)

@@ -50,7 +50,7 @@ const char *hd_first_error_text(const heddle_context *ctx, const char *otherwise
   return first ? first->text : otherwise;
 }
 
-/* Input is quoted in diagnostics, and terminals obey what is no text. */
+/* Diagnostics quote input, which may contain terminal control sequences. */
 static const char *readable(hd_arena *arena, const char *text) {
   size_t n_bytes = hd_readable(text, NULL, 0) + 1;
   char *out = hd_arena_alloc(arena, n_bytes);
@@ -103,7 +103,7 @@ void hd_warning(heddle_context *ctx, hd_loc loc, const char *rule, const char *f
   va_end(args);
 }
 
-/* A format for `add`, whose text is formatted already. */
+/* Calls `add` with a text that is already formatted. */
 static void add_text(heddle_context *ctx, const heddle_diagnostic *d, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -142,7 +142,7 @@ size_t heddle_diagnostic_format(const heddle_diagnostic *d, char *out, size_t ou
   }
   if (d->line)
     snprintf(where, sizeof where, "%u:%u: ", d->line, d->col);
-  else if (d->file) /* of the whole file: its beginning, so that every line reads alike */
+  else if (d->file) /* the whole file: its beginning, for a uniform format */
     snprintf(where, sizeof where, "1:1: ");
   int n = snprintf(out, out_bytes, "%s%s%s%s[%s]: %s", d->file ? d->file : "", d->file ? ":" : "",
                    where, severities[d->severity], d->rule, d->text);

@@ -1,4 +1,4 @@
-/* Support/diag.h: reporting what is wrong, and with whom. */
+/* Support/diag.h: reports diagnostics to a context. */
 #ifndef HD_DIAG_H
 #define HD_DIAG_H
 
@@ -6,7 +6,7 @@
 
 #include "heddle/context.h"
 
-/* A place in an input text; file is borrowed for the call; line 0 = unknown. */
+/* A location in an input text. file is borrowed for the call. line 0: unknown. */
 typedef struct hd_loc {
   const char *file;
   uint32_t line, col;
@@ -14,8 +14,8 @@ typedef struct hd_loc {
 
 #define HD_NOWHERE ((hd_loc){0})
 
-/* Adds an error and returns `status`, so that a refusal is one line, "FACT; legal: SET; nearest:
- * VALUE" (docs/embedding.md):
+/* Adds an error and returns `status`, so that a check needs one line. The text has the form "FACT;
+ * legal: SET; nearest: VALUE" (docs/embedding.md):
  *   return hd_error(ctx, HEDDLE_INVALID, loc, "schedule.range", "got %d; legal: 1 to 8", n); */
 heddle_status hd_error(heddle_context *ctx, heddle_status status, hd_loc loc, const char *rule,
                        const char *format, ...) __attribute__((format(printf, 5, 6)));
@@ -24,23 +24,23 @@ void hd_note(heddle_context *ctx, hd_loc loc, const char *rule, const char *form
 void hd_warning(heddle_context *ctx, hd_loc loc, const char *rule, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Diagnostics from the first-th on that name no file are about this one (the calls on memory know
- * none). */
+/* Sets the file of all diagnostics from index `first` on that have none (functions that parse a
+ * buffer do not know its file). */
 void hd_name_file(heddle_context *ctx, size_t first, const char *file);
 
-/* All that was said to another context, which may be NULL. */
+/* Copies all diagnostics of another context (may be NULL). */
 void hd_say_again(heddle_context *ctx, const heddle_context *said);
 
-/* What went wrong first (borrowed as heddle_context_get has it); NULL, or `otherwise`, when ctx
- * holds no error or is NULL. */
+/* The first error (borrowed like the result of heddle_context_get), or its text. NULL, or
+ * `otherwise`, if ctx is NULL or has no error. */
 const heddle_diagnostic *hd_first_error(const heddle_context *ctx);
 const char *hd_first_error_text(const heddle_context *ctx, const char *otherwise);
 
-/* We are wrong: aborts in debug builds (no NDEBUG), else reports and returns HEDDLE_INTERNAL. */
+/* Reports a bug in Heddle: aborts without NDEBUG, else adds an error, returns HEDDLE_INTERNAL. */
 heddle_status hd_bug(heddle_context *ctx, const char *file, int line, const char *what);
 #define HD_BUG(ctx, what) hd_bug((ctx), __FILE__, __LINE__, (what))
 
-/* Returns from the enclosing function when the call fails. */
+/* Returns the status from the enclosing function if the call fails. */
 #define HD_TRY(call)                                                                               \
   do {                                                                                             \
     heddle_status hd_try_status = (call);                                                          \

@@ -24,14 +24,14 @@ static heddle_status io_error(heddle_context *ctx, const char *path, const char 
   return hd_error(ctx, status, loc, "file.io", "cannot %s: %s", what, strerror(code));
 }
 
-/* A file on its way into memory; one of the cap bytes is kept for the NUL. */
+/* A file that is being read. One of the cap bytes is reserved for the NUL. */
 typedef struct reading {
   int fd;
   char *data; /* owned */
   size_t cap, len;
 } reading;
 
-/* The size that stat gives is only a first guess: pipes have none. */
+/* The initial buffer size, from stat; pipes and devices have no size. */
 static size_t expected_bytes(int fd, size_t most) {
   struct stat st;
   if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0)
@@ -48,7 +48,7 @@ static bool reserve(reading *r, size_t cap) {
   return true;
 }
 
-/* Reads on to the end, or to one byte past `most`. */
+/* Continues to read to the end of the file, or to one byte past `most`. */
 static bool read_on(reading *r, size_t most) {
   size_t expected = expected_bytes(r->fd, most) + 2;
   if (expected > r->cap && !reserve(r, expected))
@@ -70,8 +70,8 @@ static bool read_on(reading *r, size_t most) {
   return true;
 }
 
-/* What a file of more than `most` bytes is told: of a text, of any bytes, of a header's, of an
- * exact size. */
+/* The kind of limit, for the message about a file that is too long: a text, any bytes, a size from
+ * the header, an exact size. */
 typedef enum limit { TEXT, BYTES, HEADER, EXACT } limit;
 
 static heddle_status refuse_more(heddle_context *ctx, const char *path, limit of, size_t most) {
@@ -87,7 +87,7 @@ static heddle_status refuse_more(heddle_context *ctx, const char *path, limit of
                   of == BYTES ? "up to " : "", most);
 }
 
-/* The sizer, if any, sees the head before anything else is read and says how many bytes follow. */
+/* The sizer, if any, gets the first bytes before anything else is read, and sets the whole size. */
 static heddle_status read_sized(heddle_context *ctx, const char *path, limit of,
                                  hd_file_sizer *sizer, size_t most, reading *r) {
   if (sizer) {
@@ -128,7 +128,7 @@ heddle_status hd_file_read_most(heddle_context *ctx, const char *path, size_t mo
   return read_path(ctx, path, BYTES, NULL, most, data, n_bytes);
 }
 
-/* The mark shows nowhere: what complains of the word behind it shows the word that is legal. */
+/* A mark is invisible: an error about the word after it would seem to quote a legal word. */
 static heddle_status refuse_mark(heddle_context *ctx, const char *path, const char *text) {
   static const struct {
     const char *bytes, *name;

@@ -1,8 +1,8 @@
-/* Writing files so that a reader sees the old one or the new one, whatever ends the writer. A new
- * file has no name while it is written (O_TMPFILE), where the file system knows that; then it gets
- * the name PATH.N.tmp, N from 0 to N_SLOTS - 1, and is renamed at once. Its writer holds a lock
- * on it (flock): a temporary that nobody holds was left by a process that was killed, and goes when
- * PATH is next written. */
+/* Atomic writes: a reader sees the old file or the new one, even if the writer is killed. A new
+ * file has no name while it is written (O_TMPFILE), if that is supported. Then it gets the
+ * name PATH.N.tmp, N from 0 to N_SLOTS - 1, and is renamed at once. Its writer holds a lock on it
+ * (flock). A temporary file without a lock was left by a killed process, and is removed when PATH
+ * is written next. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,10 +19,10 @@
 
 enum { N_SLOTS = 8, TRIES = 1000, WAIT_MS = 2 };
 
-/* A new file, still without its final name. */
+/* A new file that does not have its final name yet. */
 typedef struct staged {
   int fd;   /* -1: none */
-  int slot; /* of its name; -1: it has none yet */
+  int slot; /* N of PATH.N.tmp; -1: it has no name yet */
   mode_t mode;
 } staged;
 
@@ -59,8 +59,8 @@ static bool is_at(int fd, const char *name) {
          here.st_ino == there.st_ino;
 }
 
-/* Removes the temporary of that slot when its writer is gone. Only who holds its lock removes or
- * renames a file, so that the name still leads to it then. */
+/* Removes the temporary file of that slot if its writer has ended. Only the holder of the lock
+ * removes or renames a file, so the name cannot change to another file after is_at. */
 static void collect(const char *path, int slot) {
   char name[PATH_MAX];
   int fd = slot_name(name, path, slot) ? open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
@@ -80,10 +80,10 @@ static int open_folder_of(const char *path, int flags, mode_t mode) {
   return open(folder, flags | O_CLOEXEC, mode);
 }
 
-/* False: a collector holds it. A file system without locks has no collectors. */
+/* False if a collector holds the lock. On a file system without locks there are no collectors. */
 static bool lock(int fd) { return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
-/* Gives the nameless file its name, or makes the file under that name. */
+/* Gives the unnamed file the slot's name, or creates a file with that name. */
 static bool take_slot(staged *s, const char *path, int slot) {
   char name[PATH_MAX], self[64];
   if (!slot_name(name, path, slot))
@@ -104,7 +104,7 @@ static bool take_slot(staged *s, const char *path, int slot) {
   return false;
 }
 
-/* All names taken: other writers of the same path are at it, and soon done. */
+/* Takes a free slot. If all are taken, other writers of the same path will soon be done: waits. */
 static bool take_name(staged *s, const char *path) {
   for (int i = 0; i < TRIES; i++) {
     if (take_slot(s, path, i % N_SLOTS)) {
@@ -128,11 +128,11 @@ static void drop(staged *s, const char *path) {
   *s = (staged){-1, -1, 0};
 }
 
-/* The file's bytes are on the disk, without a name where that can be. */
+/* Writes the data to disk, to a file without a name if possible. */
 static bool stage(const hd_file_part *part, staged *s) {
   for (int i = 0; i < N_SLOTS; i++)
     collect(part->path, i);
-  /* /proc is what gives the file its name later. */
+  /* take_slot needs /proc to name the file later. */
   bool can_name = access("/proc/self/fd", X_OK) == 0;
   s->fd = can_name ? open_folder_of(part->path, O_TMPFILE | O_WRONLY, s->mode) : -1;
   bool open = s->fd >= 0 ? lock(s->fd) : take_name(s, part->path);
@@ -149,8 +149,7 @@ static bool put_in_place(const hd_file_part *part, staged *s) {
   return true;
 }
 
-/* The renames themselves must survive a crash, too; a file system that cannot sync a folder is no
- * error. */
+/* Makes the renames durable. It is not an error if the file system cannot sync a folder. */
 static void sync_folder_of(const char *path) {
   int fd = open_folder_of(path, O_RDONLY | O_DIRECTORY, 0);
   if (fd >= 0) {
@@ -159,7 +158,7 @@ static void sync_folder_of(const char *path) {
   }
 }
 
-/* Names, then renames. With signals held back, so that Ctrl-C comes before or after all of it. */
+/* Names all files, then renames them. Blocks signals, so that Ctrl-C cannot interrupt the set. */
 static heddle_status put_all(heddle_context *ctx, const hd_file_part *part, staged *s, size_t n) {
   sigset_t all, before;
   sigfillset(&all);

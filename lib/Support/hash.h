@@ -11,13 +11,13 @@ typedef struct hd_hash {
 
 /* The hash of a byte string; stable across machines and versions of Heddle. */
 hd_hash hd_hash_bytes(const void *data, size_t n_bytes);
-/* The hash of two in this order; keys are made of these. */
+/* The hash of two hashes, which depends on their order. Used to build keys. */
 hd_hash hd_hash_combine(hd_hash a, hd_hash b);
-/* Of 64 bits: each bit of x changes half of the result's. The finaliser of splitmix64. */
+/* The finalizer of splitmix64: each bit of x changes about half of the result's 64 bits. */
 uint64_t hd_hash_mix(uint64_t x);
-/* The next of a sequence of 2^64 random words (splitmix64); any state begins one. */
+/* The next word of a pseudorandom sequence of 2^64 words (splitmix64). Any state is a seed. */
 uint64_t hd_hash_next(uint64_t *state);
-/* 32 hexadecimal digits and a NUL. */
+/* Writes 32 hexadecimal digits and a NUL. */
 void hd_hash_format(hd_hash hash, char out[33]);
 
 #endif

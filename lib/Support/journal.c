@@ -23,9 +23,9 @@ typedef struct entry {
 struct hd_journal {
   char *path; /* owned */
   int fd;
-  size_t end;           /* of the file's last whole entry */
+  size_t end;           /* end of the file's last complete entry */
   entry *list;          /* owned */
-  size_t n, cap, first; /* those before `first` are forgotten */
+  size_t n, cap, first; /* entries before `first` are dropped */
 };
 
 static heddle_status io_error(heddle_context *ctx, const hd_journal *j, const char *what) {
@@ -53,7 +53,7 @@ static uint64_t checksum(const void *data, size_t n_bytes) {
   return hd_hash_combine(hd_hash_bytes(size, sizeof size), hd_hash_bytes(data, n_bytes)).lo;
 }
 
-/* The data's size of the whole entry that begins here; SIZE_MAX: there is none. */
+/* The data size of the complete entry that begins here; SIZE_MAX: there is none. */
 static size_t entry_at(const unsigned char *at, size_t left) {
   if (left < HEAD_BYTES || memcmp(at, magic, sizeof magic) != 0)
     return SIZE_MAX;
@@ -73,7 +73,7 @@ static void keep(hd_journal *j, const void *data, size_t n_bytes) {
 
 /* ---- open ---- */
 
-/* All whole entries. What stands between them is damage; what follows the last was never whole. */
+/* Reads all complete entries. Bytes between them are damage; bytes after them are incomplete. */
 static void scan(heddle_context *ctx, hd_journal *j, const char *text, size_t n_bytes) {
   const unsigned char *data = (const unsigned char *)text;
   size_t damaged = 0;
@@ -93,7 +93,7 @@ static void scan(heddle_context *ctx, hd_journal *j, const char *text, size_t n_
                "%zu bytes between the entries are damaged; %zu entries are intact", damaged, j->n);
 }
 
-/* A name is as durable as its folder. */
+/* Makes a new file's name durable. */
 static void sync_folder(const char *path) {
   const char *slash = strrchr(path, '/');
   char *folder = hd_xstrdup(slash ? path : ".");
@@ -194,7 +194,7 @@ heddle_status hd_journal_add(heddle_context *ctx, hd_journal *j, const void *dat
   if (!ok) {
     heddle_status status = io_error(ctx, j, "write to it");
     if (ftruncate(j->fd, (off_t)j->end) != 0)
-      return io_error(ctx, j, "cut it"); /* its end is not whole: the next open passes it over */
+      return io_error(ctx, j, "cut it"); /* the next open cuts the incomplete entry */
     return status;
   }
   j->end += HEAD_BYTES + n_bytes;

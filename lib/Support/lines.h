@@ -1,19 +1,19 @@
-/* Support/lines.h: a text line by line. */
+/* Support/lines.h: reads a text line by line. */
 #ifndef HD_LINES_H
 #define HD_LINES_H
 
 #include "Support/diag.h"
 
 typedef struct hd_lines {
-  hd_loc loc; /* of the line that was given last */
-  char *rest; /* borrowed: the lines to come */
+  hd_loc loc; /* location of the last returned line */
+  char *rest; /* borrowed: the remaining lines */
 } hd_lines;
 
-/* Walks a text (borrowed, cut up in place) that diagnostics call `file`. */
+/* Iterates over a text (borrowed, modified in place). Diagnostics call it `file`. */
 hd_lines hd_lines_of(const char *file, char *text);
-/* The next line without its end, "\n" or "\r\n"; NULL: there is none. */
+/* The next line without its end, "\n" or "\r\n"; NULL at the end of the text. */
 char *hd_lines_next(hd_lines *lines);
-/* The next that says something: a # and what follows cut off, blank lines passed over. */
+/* The next line that is not blank, without its comment (from # on). */
 char *hd_lines_next_entry(hd_lines *lines);
 
 #endif

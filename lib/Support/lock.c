@@ -9,7 +9,7 @@
 #include "Support/diag.h"
 
 heddle_status hd_lock_take(heddle_context *ctx, const char *path, hd_lock *lock) {
-  int fd = open(path, O_RDWR | O_CREAT, 0666); /* not O_CLOEXEC */
+  int fd = open(path, O_RDWR | O_CREAT, 0666); /* no O_CLOEXEC: children inherit it */
   if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
     lock->fd = fd;
     return HEDDLE_OK;

@@ -8,11 +8,10 @@
 
 #include "Support/diag.h"
 
-/* The reserve is one for the process, as malloc's memory is; its blocks stand one behind the other,
- * each behind its header. It is searched from its beginning: it is used when nothing else is left,
- * and for few blocks at a time. */
+/* The process has one reserve, like malloc's heap. Its blocks are contiguous, and each follows its
+ * header. The search is linear, because the reserve is used rarely and for few blocks at a time. */
 typedef struct block {
-  size_t n_bytes; /* behind the header; a multiple of ALIGN */
+  size_t n_bytes; /* without the header; a multiple of ALIGN */
   size_t used;
 } block;
 
@@ -22,15 +21,15 @@ _Static_assert(sizeof(block) == ALIGN, "what follows a header is aligned");
 static struct {
   pthread_once_t once;
   pthread_mutex_t lock;
-  char *begin, *end; /* set once, before anything is taken */
-  char *top;         /* behind the last block */
+  char *begin, *end; /* set once, before the first allocation */
+  char *top;         /* end of the last block */
   size_t n_used;
 } reserve = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local uint64_t shortages;
 
 static void set_aside(void) {
-  static const size_t sizes[] = {256, 64, 16}; /* of MiB: what a limit of address space leaves */
+  static const size_t sizes[] = {256, 64, 16}; /* MiB; the smaller ones for address space limits */
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     char *p = mmap(NULL, sizes[i] * MiB, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -47,7 +46,7 @@ bool hd_memory_reserve(void) {
   return reserve.begin != NULL;
 }
 
-/* A library that is unloaded leaves nothing behind. */
+/* Unmaps the reserve when the library is unloaded. */
 static void __attribute__((destructor)) give_back(void) {
   if (!reserve.begin || reserve.n_used)
     return;
@@ -69,7 +68,7 @@ static void split(block *b, size_t n_bytes) {
   *next_block(b) = (block){.n_bytes = rest};
 }
 
-/* The first free block of that size, free neighbours joined on the way; NULL: there is none. */
+/* The first free block of at least that size, or NULL. Merges free neighbors during the search. */
 static block *find_free(size_t n_bytes) {
   for (block *b = (block *)(void *)reserve.begin; (char *)b < reserve.top; b = next_block(b)) {
     while (!b->used && (char *)next_block(b) < reserve.top && !next_block(b)->used)
@@ -96,7 +95,7 @@ static block *take_block(size_t n_bytes) {
   return b;
 }
 
-/* Not zeroed. */
+/* Allocates from the reserve, not zeroed. */
 static void *take(size_t n_bytes) {
   block *b = NULL;
   shortages++;

@@ -17,7 +17,7 @@ static bool fill(int fd, const char *data, size_t n_bytes) {
   return true;
 }
 
-/* Above the standard three, of which a child has its own. */
+/* The descriptor is above 2, because a child gets its own standard descriptors. */
 static int make(const char *name) {
   int fd = memfd_create(name, MFD_CLOEXEC), above = fd;
   if (fd >= 0 && fd <= STDERR_FILENO) {

@@ -1,10 +1,10 @@
-/* jansson says nothing, or "malformed", where its allocator has no memory. Its allocator counts. */
+/* jansson does not report failed allocations as such. This wrapper of its allocator counts them. */
 #include <jansson.h>
 #include <pthread.h>
 
 #include "Support/memory.h"
 
-/* What jansson had before, which does the work. */
+/* jansson's previous allocator, which the wrapper calls. */
 static pthread_mutex_t json_lock = PTHREAD_MUTEX_INITIALIZER;
 static json_malloc_t given_malloc;
 static json_free_t given_free;
@@ -31,7 +31,7 @@ void hd_memory_count_json(void) {
   pthread_mutex_unlock(&json_lock);
 }
 
-/* jansson may outlive this library. */
+/* Restores the previous allocator, because jansson may stay loaded after this library. */
 static void __attribute__((destructor)) end(void) {
   json_malloc_t now;
   json_free_t now_free;

@@ -1,4 +1,4 @@
-/* Shortages of memory as statuses: large blocks that may be refused, and what a call left out. */
+/* Converts memory shortages to statuses: allocations that may fail, and the status of a call. */
 #include <stdlib.h>
 #include <string.h>
 

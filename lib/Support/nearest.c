@@ -4,14 +4,14 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { LONGEST = 63 };
+enum { MAX_CHARS = 63 };
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/* Levenshtein's table, a row at a time. */
+/* Levenshtein distance; keeps one row of the table. */
 int hd_edit_distance(const char *x, const char *y) {
-  size_t nx = strnlen(x, LONGEST), ny = strnlen(y, LONGEST);
-  int row[LONGEST + 1];
+  size_t nx = strnlen(x, MAX_CHARS), ny = strnlen(y, MAX_CHARS);
+  int row[MAX_CHARS + 1];
   for (size_t j = 0; j <= ny; j++)
     row[j] = (int)j;
   for (size_t i = 1; i <= nx; i++) {
@@ -29,7 +29,7 @@ int hd_edit_distance(const char *x, const char *y) {
 
 const char *hd_nearest_name(const char *wrong, hd_next_name *next, void *user) {
   const char *best = NULL;
-  int best_distance = (int)(strnlen(wrong, LONGEST) / 2) + 2; /* further away is no help */
+  int best_distance = (int)(strnlen(wrong, MAX_CHARS) / 2) + 2; /* ignores dissimilar names */
   for (const char *name = next(user); name; name = next(user)) {
     int distance = hd_edit_distance(wrong, name);
     if (distance < best_distance) {

@@ -11,7 +11,7 @@ typedef struct queue {
   void *user;
   int n;
   atomic_int next;
-  atomic_uint_fast64_t shortages; /* of the helping threads */
+  atomic_uint_fast64_t shortages; /* memory shortages of the helper threads */
 } queue;
 
 static void take_items(queue *q) {
@@ -22,16 +22,16 @@ static void take_items(queue *q) {
 static void *help(void *user) {
   queue *q = user;
   take_items(q);
-  q->shortages += hd_memory_shortages(); /* all of this thread's */
+  q->shortages += hd_memory_shortages(); /* the thread's total count */
   return NULL;
 }
 
 void hd_parallel(int32_t n_jobs, int32_t n, void (*work)(void *user, int32_t i), void *user) {
-  enum { MOST = 64 };
-  pthread_t thread[MOST];
+  enum { MAX_HELPERS = 64 };
+  pthread_t thread[MAX_HELPERS];
   queue q = {.work = work, .user = user, .n = n};
   int n_threads = 0;
-  while (n_threads < n_jobs - 1 && n_threads < MOST && n_threads < n - 1 &&
+  while (n_threads < n_jobs - 1 && n_threads < MAX_HELPERS && n_threads < n - 1 &&
          pthread_create(&thread[n_threads], NULL, help, &q) == 0)
     n_threads++;
   take_items(&q);

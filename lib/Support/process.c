@@ -15,8 +15,8 @@
 
 enum { POLL_MS = 2, DRAIN_CHUNKS = 64, TIMED_OUT = -1, LOST = -2 };
 
-/* Reads available bytes without waiting, within bounds: a child that never stops talking must not
- * outlive its time. False at the end of the output. */
+/* Reads available bytes without waiting, up to a limit: a child that never stops writing must not
+ * prevent its timeout. False at the end of the output. */
 static bool drain(int fd, hd_strbuf *output) {
   char chunk[4096];
   for (int i = 0; i < DRAIN_CHUNKS; i++) {
@@ -33,9 +33,9 @@ static bool drain(int fd, hd_strbuf *output) {
   return true;
 }
 
-/* The wait status; LOST when the host program ignores SIGCHLD or reaps all children; TIMED_OUT
- * after killing the child's process group. A grandchild that keeps the pipe open does not hold us:
- * the child's own end decides. */
+/* Returns the wait status; LOST if the host program ignores SIGCHLD or reaps all children;
+ * TIMED_OUT after killing the child's process group. Waits for the end of the child and not of the
+ * output, because a grandchild may keep the pipe open. */
 static int collect(pid_t pid, int fd, double timeout_s, hd_strbuf *output) {
   double deadline = hd_clock_seconds() + timeout_s;
   bool open = true;
@@ -94,7 +94,7 @@ heddle_status hd_process_run(heddle_context *ctx, const char *const *argv, doubl
   return hd_process_run_with(ctx, argv, NULL, 0, timeout_s, output, exit_code);
 }
 
-#if defined(__SANITIZE_ADDRESS__) /* it maps terabytes, and is slow */
+#if defined(__SANITIZE_ADDRESS__) /* ASan maps terabytes and is slow */
 enum { LIMITS_MEMORY = 0, SLOWER = 10 };
 #else
 enum { LIMITS_MEMORY = 1, SLOWER = 1 };
@@ -104,7 +104,7 @@ static bool set_limit(int resource, rlim_t most) {
   return setrlimit(resource, &(struct rlimit){most, most}) == 0;
 }
 
-/* The timer ends it by SIGPROF; it counts finer than the limit, which is there if it is caught. */
+/* The timer sends SIGPROF and is finer than RLIMIT_CPU, the fallback if the signal is caught. */
 static bool set_time(double cpu_seconds) {
   long us = (long)(cpu_seconds * SLOWER * 1e6);
   struct itimerval once = {.it_value = {us / 1000000, us % 1000000}};

@@ -7,8 +7,8 @@
 
 #include "Support/arena.h"
 
-/* Characters that a terminal obeys, or that show nothing and make other text look as it is not:
- * controls (U+009B begins an escape sequence, as ESC [ does), and changes of direction. */
+/* False for terminal controls (U+009B begins an escape sequence, like ESC [), and for invisible
+ * characters and direction marks, which can disguise other text. */
 static bool shows(uint32_t character) {
   static const struct {
     uint32_t first, last;
@@ -20,11 +20,11 @@ static bool shows(uint32_t character) {
   return true;
 }
 
-/* Bytes of the character at s (the Unicode standard, "Well-Formed UTF-8 Byte Sequences"); 0: it is
- * none, or none that shows. */
+/* The number of bytes of the character at s (the Unicode standard, "Well-Formed UTF-8 Byte
+ * Sequences"). 0 if there is no valid character, or an invisible one. */
 static size_t character_bytes(const unsigned char *s) {
   static const struct {
-    unsigned char first, last, least, most; /* of the first byte, and of the second */
+    unsigned char first, last, least, most; /* range of the first byte, and of the second */
   } forms[] = {{0xc2, 0xdf, 0x80, 0xbf}, {0xe0, 0xe0, 0xa0, 0xbf}, {0xe1, 0xec, 0x80, 0xbf},
                {0xed, 0xed, 0x80, 0x9f}, {0xee, 0xef, 0x80, 0xbf}, {0xf0, 0xf0, 0x90, 0xbf},
                {0xf1, 0xf3, 0x80, 0xbf}, {0xf4, 0xf4, 0x80, 0x8f}};

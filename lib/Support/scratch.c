@@ -4,7 +4,7 @@
 #include "Support/file.h"
 #include "Support/memory.h"
 
-/* Its input ends when we do. What still wrote there then may have made the first try fail. */
+/* Waits for this process to end. The first rm fails if a process still writes to the folder. */
 static const char watch[] = "exec 2>/dev/null; read end\n"
                             "rm -rf \"$0\" || { sleep 1; rm -rf \"$0\"; }";
 

@@ -13,14 +13,14 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 
-extern char **environ; /* the child inherits it; heddle itself reads nothing from it */
+extern char **environ; /* inherited by the child; heddle itself does not read it */
 
 static int connect_ends(hd_spawn_mode mode, int ends[2]) {
   return mode == HD_SPAWN_TALK ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)
                                : pipe2(ends, O_CLOEXEC);
 }
 
-/* 0, or an error number. */
+/* Returns 0 or an error number. */
 static int start(const char *const *argv, hd_spawn_mode mode, const hd_memory_file *files,
                  int n_files, int end, pid_t *pid) {
   posix_spawn_file_actions_t actions;
@@ -36,7 +36,7 @@ static int start(const char *const *argv, hd_spawn_mode mode, const hd_memory_fi
     posix_spawn_file_actions_adddup2(&actions, end, STDERR_FILENO);
   }
   posix_spawn_file_actions_adddup2(&actions, end, STDOUT_FILENO);
-  for (int i = 0; i < n_files; i++) /* onto itself: it stays open */
+  for (int i = 0; i < n_files; i++) /* onto itself: clears FD_CLOEXEC */
     posix_spawn_file_actions_adddup2(&actions, files[i].fd, files[i].fd);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
   posix_spawnattr_setpgroup(&attributes, 0);

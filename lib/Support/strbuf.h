@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Zero-initialise to start; text is always NUL-terminated once something was added, owned. */
+/* Initialize with zeros. text (owned) is NUL-terminated once something was added. */
 typedef struct hd_strbuf {
   char *text;
   size_t len, cap;
