@@ -14,8 +14,8 @@ enum {
   F32_BYTES = 4
 };
 
-/* Bytes of scales of a row: in a k-block, and in all; what stands a pitch apart (k-blocks, or bands
- * of 128 rows), how many of them, and the least pitch. */
+/* each, blocks: bytes of a row's scales in a k-block, and in the whole row. parts: the number of
+ * k-blocks, or of bands of 128 rows. pitch: the minimum distance between parts in bytes. */
 typedef struct order {
   size_t each, blocks, parts, pitch;
 } order;
@@ -59,7 +59,7 @@ static heddle_status find_order(heddle_context *ctx, const heddle_block_scale_sh
                     "got scales of %zu bytes%s; legal: 1, or 4 in k-block order; nearest: %d",
                     bytes, tiles ? " in tile order" : "",
                     tiles || bytes < F32_BYTES ? 1 : F32_BYTES);
-  /* so that what follows neither wraps nor, as tiles of all rows and blocks, ends past SIZE_MAX */
+  /* Ensures that the sums and products below do not overflow. */
   if (s->rows == 0 || s->k == 0 || s->k > SIZE_MAX / TILE_BYTES - k_block ||
       s->rows > (SIZE_MAX / TILE_BYTES - PITCH_UNIT) / each)
     return too_large(ctx, s);

@@ -1,5 +1,5 @@
-/* Dense to canonical and back. The inner loops take a unit's bytes, units and kept as constants:
- * three instances, one for each unit size. */
+/* Converts dense to canonical and back. The inner loops are instantiated three times, once per unit
+ * size, with constant unit_bytes, n_units and kept. */
 #include "Sparse/sparse_sizes.h"
 #include "Support/convert.h"
 #include "Support/diag.h"
@@ -18,7 +18,7 @@ static inline unsigned nonzero_units(const uint8_t *group, unsigned unit_bytes, 
   return set;
 }
 
-/* A free place is +0 in the values, whatever zero stood there: equal matrices, equal bytes. */
+/* Unused slots are +0, even if the matrix has -0 there, so that equal matrices have equal bytes. */
 static inline void keep_units(const hd_sparse_rule *rule, const uint8_t *group, uint8_t *values,
                               unsigned code, unsigned set, unsigned unit_bytes, unsigned kept) {
   for (unsigned i = 0; i < kept; i++) {

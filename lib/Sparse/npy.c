@@ -34,7 +34,7 @@ static bool take(reader *r, char c) {
   return true;
 }
 
-/* 'text' or "text", without escapes: NumPy writes none. */
+/* 'text' or "text". There are no escapes, because NumPy writes none. */
 static bool take_string(reader *r, char *out, size_t out_bytes) {
   skip_space(r);
   if (r->at == r->end || (*r->at != '\'' && *r->at != '"'))
@@ -119,7 +119,7 @@ static heddle_status read_order(reader *r, hd_npy *npy) {
   return HEDDLE_OK;
 }
 
-/* Each of the three keys once, in any order. */
+/* Each of the three keys must occur once, in any order. */
 static heddle_status read_dictionary(reader *r, hd_npy *npy) {
   static const char *const keys[] = {"descr", "fortran_order", "shape"};
   static heddle_status (*const readers[])(reader *, hd_npy *) = {read_dtype, read_order,
@@ -143,7 +143,7 @@ static heddle_status read_dictionary(reader *r, hd_npy *npy) {
   return seen == 7 ? HEDDLE_OK : malformed(r, "one of descr, fortran_order and shape is missing");
 }
 
-/* Where the dictionary stands: version 1 has a 16-bit length, 2 and 3 a 32-bit one. */
+/* Finds the dictionary. Version 1 has a 16-bit length, 2 and 3 have a 32-bit length. */
 static heddle_status find_dictionary(reader *r, const uint8_t *image, size_t n_bytes) {
   if (n_bytes < MAGIC_BYTES + 4 || memcmp(image, magic, MAGIC_BYTES) != 0)
     return hd_error(r->ctx, HEDDLE_INVALID, (hd_loc){.file = r->file}, "npy.magic",
@@ -164,7 +164,7 @@ static heddle_status find_dictionary(reader *r, const uint8_t *image, size_t n_b
   return HEDDLE_OK;
 }
 
-/* All but the data, whose size follows from the rest. */
+/* Reads the header and computes the size of the data, which need not be in the image. */
 static heddle_status open_header(reader *r, const void *image, size_t n_bytes, hd_npy *npy) {
   hd_npy found = {0};
   HD_TRY(find_dictionary(r, image, n_bytes));
@@ -212,7 +212,7 @@ heddle_status hd_npy_size(heddle_context *ctx, const char *path, const void *hea
   return HEDDLE_OK;
 }
 
-/* The dtype that we write for a type comes first; V is among those of a type that numpy lacks. */
+/* The legal dtypes of a type; Heddle writes the first one. V is for types that NumPy lacks. */
 static const char *dtypes_of(heddle_elem elem) {
   switch (elem) {
   case HEDDLE_F16:
@@ -284,7 +284,7 @@ heddle_status hd_npy_read(heddle_context *ctx, const char *path, heddle_elem ele
   return status;
 }
 
-/* Padded with spaces and a line end, so that the data is aligned to 64 bytes. */
+/* Pads the header with spaces and a newline, so that the data is aligned to 64 bytes. */
 static void write_header(hd_strbuf *out, heddle_elem elem, uint64_t rows, uint64_t items) {
   const char *dtype = dtypes_of(elem);
   hd_strbuf text = {0};

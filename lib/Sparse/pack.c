@@ -1,11 +1,11 @@
-/* Canonical to packed and back. One function states where each byte of a block comes from
- * (hd_value_offset, hd_code_offset); packing and unpacking are the two directions over it. */
+/* Converts canonical to packed and back. hd_value_offset and hd_code_offset define the position of
+ * each byte in a block; packing and unpacking both use them. */
 #include "Layout/packed_format.h"
 #include "Sparse/sparse_sizes.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 
-/* One k-block of one row, padded: values with 0, codes with the code of zeros. */
+/* One row of a k-block. Values are padded with 0, codes with the code of zeros. */
 typedef struct k_block_row {
   uint8_t values[HD_BLOCK_VALUE_ROW_BYTES];
   uint8_t codes[16];
@@ -16,7 +16,7 @@ static size_t bytes_left(size_t row_bytes, size_t start, size_t at_most) {
   return left < at_most ? left : at_most;
 }
 
-/* `n_codes` are the codes of the row; the last byte of an odd row holds one. */
+/* n_codes: number of codes of the row. If it is odd, the last byte contains one code. */
 static void read_row(k_block_row *row, const heddle_sparse_info *canonical, const uint8_t *values,
                      const uint8_t *codes, uint64_t k_block, unsigned code_bytes,
                      uint64_t n_codes) {
@@ -57,11 +57,11 @@ static void get_row(k_block_row *row, unsigned row_index, unsigned code_bytes,
            block + HD_BLOCK_VALUE_BYTES + hd_code_offset(row_index, run, code_bytes), run_bytes);
 }
 
-/* Both plans of one matrix. */
+/* The plans of both forms of one matrix. */
 typedef struct two_plans {
   heddle_sparse_info canonical, packed;
-  unsigned code_bytes; /* of a k-block's row */
-  uint64_t n_codes;    /* of a whole row */
+  unsigned code_bytes; /* bytes of codes of a row in a k-block */
+  uint64_t n_codes;    /* number of codes of a whole row */
 } two_plans;
 
 static heddle_status make_plans(heddle_context *ctx, heddle_elem elem, heddle_family family,
@@ -73,7 +73,7 @@ static heddle_status make_plans(heddle_context *ctx, heddle_elem elem, heddle_fa
   return HEDDLE_OK;
 }
 
-/* One row of the padded matrix into its slab; values and codes are NULL past the last row. */
+/* Packs one row of the padded matrix into its slab. values and codes are NULL for padding rows. */
 static void pack_row(const two_plans *plans, const uint8_t *values, const uint8_t *codes,
                      unsigned row_index, uint8_t *slab) {
   k_block_row row;
@@ -110,7 +110,7 @@ heddle_status heddle_sparse_pack(heddle_context *ctx, heddle_elem elem, heddle_f
   return HEDDLE_OK;
 }
 
-/* A row at a time, so that the memory needed does not grow with M. */
+/* Packs one row at a time, so that the memory use does not grow with M. */
 heddle_status heddle_sparse_pack_dense(heddle_context *ctx, heddle_elem elem, heddle_family family,
                                        uint64_t m, uint64_t k, const void *dense, size_t row_bytes,
                                        void *payload) {

@@ -1,4 +1,4 @@
-/* Rows of gate and up, interleaved by 8 and back: a thread of the kernel then has both. */
+/* Interleaves rows of gate and up by 8, so that a kernel's thread has both; and the inverse. */
 #include <string.h>
 
 #include "Sparse/sparse_file.h"
@@ -14,7 +14,7 @@ heddle_status hd_sparse_pair_check(heddle_context *ctx, uint64_t m) {
                   (unsigned long long)m, UNIT, (unsigned long long)(m / UNIT + 1) * UNIT);
 }
 
-/* Of interleaved row i: which row of all gates and then all ups. */
+/* The index of interleaved row i in the matrix of all gates followed by all ups. */
 static uint64_t source_of(uint64_t m, uint64_t i) {
   uint64_t band = i / HD_PAIR_ROWS;
   return band % 2 * (m / 2) + band / 2 * HD_PAIR_ROWS + i % HD_PAIR_ROWS;

@@ -3,8 +3,8 @@
 #include "Support/convert.h"
 #include "Support/diag.h"
 
-/* A number that orders one element by magnitude: for floats the value bits without the sign, which
- * rise with the magnitude through Inf; every NaN is the same and above all. */
+/* A number that orders elements by magnitude. For floats: the value bits without the sign, which
+ * increase with the magnitude up to Inf. All NaNs have the same rank, above all others. */
 static uint32_t element_rank(heddle_elem elem, const heddle_elem_info *info, uint32_t bits) {
   if (info->kind == HEDDLE_UNSIGNED)
     return bits;
@@ -16,7 +16,7 @@ static uint32_t element_rank(heddle_elem elem, const heddle_elem_info *info, uin
   return bits & hd_sparse_rule_get(elem)->nonzero_mask;
 }
 
-/* A pair counts as the sum of its magnitudes; e2m1 magnitudes are doubled to be whole. */
+/* The rank of a pair is the sum of its magnitudes, doubled for e2m1 so that it is an integer. */
 static uint32_t pair_rank(heddle_elem elem, const heddle_elem_info *info, uint32_t bits) {
   if (info->kind != HEDDLE_FLOAT)
     return element_rank(elem, info, bits & 15) + element_rank(elem, info, bits >> 4);

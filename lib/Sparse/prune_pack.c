@@ -1,4 +1,4 @@
-/* Dense to packed in one pass, by slabs of 64 rows, on several threads. */
+/* Prunes and packs a dense matrix in one pass, by slabs of 64 rows, on several threads. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -7,24 +7,24 @@
 #include "Support/diag.h"
 #include "Support/parallel.h"
 
-/* k-blocks of a row that are done before the next row: their blocks stay in the L1 cache. */
+/* Number of k-blocks per pass over the rows of a slab; so few blocks stay in the L1 cache. */
 enum { K_BLOCKS_AT_ONCE = 2 };
 
 typedef struct job {
   const heddle_sparse_info *packed;
   const uint8_t *dense;
-  size_t row_bytes, used_row_bytes; /* of a row: its pitch, and what it holds */
+  size_t row_bytes, used_row_bytes; /* pitch of a row, and bytes of its elements */
   unsigned code_bytes;
   const hd_ranker *ranker;
   hd_select_fn select;
   uint8_t *payload;
   const heddle_prune_pack_options *options;
-  pthread_mutex_t tell; /* of rows_done and the progress function */
+  pthread_mutex_t tell; /* guards rows_done and the progress function */
   uint64_t rows_done;
   atomic_bool stopped;
 } job;
 
-/* One row of one k-block into its block; past the matrix's edges stand zeros. */
+/* Packs one row of one k-block. Pads with zeros beyond the edges of the matrix. */
 static void put_piece(const job *j, uint64_t row, uint64_t k_block, uint8_t *block) {
   uint8_t edge[HEDDLE_SPARSE_K_BLOCK_BYTES] = {0};
   hd_selected selected;

@@ -1,13 +1,13 @@
-/* Sparse/prune_rank.h: which units of a group pruning keeps. */
+/* Sparse/prune_rank.h: selects the units of a group that pruning keeps. */
 #ifndef HD_PRUNE_RANK_H
 #define HD_PRUNE_RANK_H
 
 #include "Sparse/sparse_rule.h"
 
-/* Ranks by magnitude are found through a table for 8-bit units; wider floats by two compares. */
+/* Ranks units by magnitude: 8-bit units by a table, wider floats by their bits and a NaN check. */
 typedef struct hd_ranker {
   const hd_sparse_rule *rule;
-  uint32_t infinity; /* of unit bits without the sign: above it is a NaN */
+  uint32_t infinity; /* Inf without the sign; bits above it are a NaN */
   uint32_t of_byte[256];
 } hd_ranker;
 
@@ -20,8 +20,8 @@ static inline uint32_t hd_ranker_of(const hd_ranker *r, uint32_t bits) {
   return bits > r->infinity ? UINT32_MAX : bits;
 }
 
-/* The units that stay (bit i: unit i): those that fewer than `kept` others beat; a tie goes to the
- * lower index. */
+/* The units that stay (bit i: unit i): those with fewer than `kept` units of higher rank. In a tie
+ * the lower index has the higher rank. */
 static inline unsigned hd_ranker_winners(const hd_ranker *r, const uint8_t *group) {
   const hd_sparse_rule *rule = r->rule;
   uint32_t ranks[4];

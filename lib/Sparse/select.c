@@ -1,13 +1,13 @@
-/* One group after the other, for every type: what the fast forms are compared with. */
+/* Selection for every type, one group at a time. Tests compare the AVX2 version with it. */
 #include "Sparse/select.h"
 
-/* The bits of unit i of a group, 0 where the unit is zero. */
+/* The bits of unit i of a group; 0 if its value is zero (for example -0). */
 static uint32_t nonzero_bits(const hd_sparse_rule *rule, const uint8_t *group, unsigned i) {
   uint32_t bits = hd_unit_load(group + i * rule->unit_bytes, rule->unit_bytes);
   return bits & rule->nonzero_mask ? bits : 0;
 }
 
-/* Units that stay and are not zero: bit i of the result. */
+/* Bit i: unit i stays and is not zero. */
 static unsigned kept_units(const hd_ranker *r, const uint8_t *group) {
   unsigned stay = hd_ranker_winners(r, group), kept = 0;
   for (unsigned i = 0; i < r->rule->n_units; i++)
@@ -25,7 +25,7 @@ void hd_select_any(const hd_ranker *r, const uint8_t *dense, hd_selected *out) {
     for (unsigned i = 0; i < rule->kept; i++, value += rule->unit_bytes) {
       unsigned unit = hd_sparse_unit(rule, code, i);
       uint32_t bits = kept >> unit & 1 ? nonzero_bits(rule, group, unit) : 0;
-      memcpy(value, &bits, rule->unit_bytes); /* little-endian, as the formats are */
+      memcpy(value, &bits, rule->unit_bytes); /* the formats are little-endian */
     }
     out->codes[g / 2] = (uint8_t)(g % 2 ? out->codes[g / 2] | code << 4 : code);
   }

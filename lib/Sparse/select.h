@@ -1,5 +1,5 @@
-/* Sparse/select.h: the 128 dense bytes that a row has in a k-block, pruned and compressed: 64 bytes
- * of values and 8 or 16 of codes, the same for every type that is packed. */
+/* Sparse/select.h: prunes and compresses the 128 dense bytes of a row in a k-block to 64 bytes of
+ * values and 8 or 16 bytes of codes. These sizes are the same for every type that is packed. */
 #ifndef HD_SELECT_H
 #define HD_SELECT_H
 
@@ -13,10 +13,10 @@ typedef struct hd_selected {
 
 typedef void (*hd_select_fn)(const hd_ranker *ranker, const uint8_t *dense, hd_selected *out);
 
-/* Any type, one group after the other. */
+/* For any type, one group at a time. */
 void hd_select_any(const hd_ranker *ranker, const uint8_t *dense, hd_selected *out);
 
-/* With AVX2: f16, bf16, e4m3, e5m2, s8; NULL for another type, or where the processor lacks it. */
+/* With AVX2, for f16, bf16, e4m3, e5m2, s8. NULL for other types and for CPUs without AVX2. */
 hd_select_fn hd_select_fast(heddle_elem elem);
 
 #endif

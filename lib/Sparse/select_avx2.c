@@ -1,6 +1,6 @@
-/* Sixteen or thirty-two elements at a time. Each group of four is compared with itself rotated by
- * one, two and three places; an element stays when fewer than two of the others beat it. Which
- * bytes that moves, and which codes it makes, is looked up by the eight mask bits of two groups. */
+/* Selects 16 or 32 elements at a time. Compares each group of four with itself rotated by one, two
+ * and three elements. An element stays if fewer than two others have a higher rank. Tables indexed
+ * by the eight mask bits of two groups contain the shuffle indices and the codes. */
 #include "Sparse/select.h"
 
 #if defined(__x86_64__)
@@ -10,7 +10,7 @@
 
 enum { CODE_01 = 0x4, CODE_02 = 0x8, CODE_12 = 0x9, CODE_03 = 0xc, CODE_13 = 0xd, CODE_23 = 0xe };
 
-/* Of the mask of a group, two bits of four set, its code; and the two units, two bits each. */
+/* The code for a group's mask, which has two of four bits set. A code is two 2-bit unit indices. */
 #define CODE(mask)                                                                                 \
   ((mask) == 3    ? CODE_01                                                                        \
    : (mask) == 5  ? CODE_02                                                                        \
@@ -25,10 +25,10 @@ enum { CODE_01 = 0x4, CODE_02 = 0x8, CODE_12 = 0x9, CODE_03 = 0xc, CODE_13 = 0xd
   SIXTEEN(f, x), SIXTEEN(f, (x) + 16), SIXTEEN(f, (x) + 32), SIXTEEN(f, (x) + 48)
 #define ALL(f) SIXTY_FOUR(f, 0), SIXTY_FOUR(f, 64), SIXTY_FOUR(f, 128), SIXTY_FOUR(f, 192)
 
-/* Codes of two groups by their masks. Other masks than of two bits each never occur. */
+/* The codes of two groups, by their masks. Each mask always has exactly two bits set. */
 static const uint8_t codes_of[256] = {ALL(CODES2)};
 
-/* The four units of two groups that stay, as indices 0 to 7: a byte each. */
+/* The indices (0 to 7) of the four units of two groups that stay, one byte each. */
 #define UNIT(pair, i)                                                                              \
   ((uint32_t)((i) < 2 ? CODES2(pair) >> 2 * (i) & 3 : 4 + (CODES2(pair) >> 2 * (i) & 3)))
 #define UNITS(pair)                                                                                \
@@ -37,13 +37,13 @@ static const uint32_t units_of[256] = {ALL(UNITS)};
 
 /* ---- 16-bit ---- */
 
-/* All ones where an element stays. key: magnitudes, at most 0x7fff. */
+/* All ones for each element that stays. key: magnitudes, at most 0x7fff. */
 AVX2 static inline __m256i stays16(__m256i key) {
   const __m256i by1 = _mm256_set1_epi64x(0x0100070605040302),
                 by2 = _mm256_set1_epi64x(0x0302010007060504),
                 by3 = _mm256_set1_epi64x(0x0504030201000706);
   const __m256i upper = _mm256_set_epi64x(0x0808080808080808, 0, 0x0808080808080808, 0);
-  /* what wraps comes from a lower index, which wins a tie: key_j >= key_i is key_j > key_i - 1 */
+  /* wrapped elements have a lower index and win ties: key_j >= key_i is key_j > key_i - 1 */
   const __m256i wrap1 = _mm256_set1_epi64x((long long)0xffff000000000000),
                 wrap2 = _mm256_set1_epi64x((long long)0xffffffff00000000),
                 wrap3 = _mm256_set1_epi64x((long long)0xffffffffffff0000);
@@ -53,10 +53,10 @@ AVX2 static inline __m256i stays16(__m256i key) {
   __m256i beaten = _mm256_cmpgt_epi16(one, _mm256_add_epi16(key, wrap1));
   beaten = _mm256_add_epi16(beaten, _mm256_cmpgt_epi16(two, _mm256_add_epi16(key, wrap2)));
   beaten = _mm256_add_epi16(beaten, _mm256_cmpgt_epi16(three, _mm256_add_epi16(key, wrap3)));
-  return _mm256_cmpgt_epi16(beaten, _mm256_set1_epi16(-2)); /* each that beats it counts -1 */
+  return _mm256_cmpgt_epi16(beaten, _mm256_set1_epi16(-2)); /* each true compare is -1 */
 }
 
-/* Two groups of a lane: the eight bytes that stay. The units' indices become pairs of bytes. */
+/* The eight bytes of two groups of a lane that stay. Converts unit indices to byte index pairs. */
 AVX2 static inline __m128i gather16(__m128i lane, unsigned mask) {
   __m128i unit = _mm_cvtsi32_si128((int)units_of[mask]);
   __m128i low = _mm_add_epi8(unit, unit);
@@ -93,7 +93,7 @@ AVX2 static void select_bf16(const hd_ranker *r, const uint8_t *dense, hd_select
 
 /* ---- 8-bit ---- */
 
-/* As above, of bytes. key: signed, above -128. */
+/* The same for bytes. key: signed, above -128. */
 AVX2 static inline __m256i stays8(__m256i key) {
   const __m256i base = _mm256_set_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0, 0x0c0c0c0c,
                                         0x08080808, 0x04040404, 0);
@@ -111,13 +111,13 @@ AVX2 static inline __m256i stays8(__m256i key) {
   return _mm256_cmpgt_epi8(beaten, _mm256_set1_epi8(-2));
 }
 
-/* Four groups of a lane: the eight bytes that stay. */
+/* The eight bytes of four groups of a lane that stay. */
 AVX2 static inline __m128i gather8(__m128i lane, unsigned mask) {
   uint64_t units = units_of[mask & 255] | (uint64_t)(units_of[mask >> 8 & 255] + 0x08080808u) << 32;
   return _mm_shuffle_epi8(lane, _mm_cvtsi64_si128((long long)units));
 }
 
-/* 32 bytes of the i-th part, with their keys; zero: the key of a zero. */
+/* Selects from the i-th 32 bytes by their keys. zero: the key of a zero element. */
 AVX2 static inline void put8(__m256i v, __m256i key, __m256i zero, unsigned i, hd_selected *out) {
   unsigned mask = (unsigned)_mm256_movemask_epi8(stays8(key));
   v = _mm256_andnot_si256(_mm256_cmpeq_epi8(key, zero), v); /* -0.0 is zero */
@@ -146,7 +146,7 @@ AVX2 static void select_e5m2(const hd_ranker *r, const uint8_t *dense, hd_select
   select_float8(dense, out, 0x7d);
 }
 
-/* Magnitudes are 0 to 128: less 64 they are signed bytes, and one less still is. */
+/* Magnitudes are 0 to 128. With 64 subtracted they fit signed bytes, and so does each key - 1. */
 AVX2 static void select_s8(const hd_ranker *r, const uint8_t *dense, hd_selected *out) {
   const __m256i zero = _mm256_set1_epi8(-64);
   (void)r;

@@ -1,5 +1,5 @@
-/* Validates whole files. A payload is right when its codes are legal and its padding is what the
- * writer would have written; the latter is decided by writing it again. */
+/* Validates whole files. A payload is valid if its codes are legal and its padding is what the
+ * writer writes. The check of the padding packs the matrix again and compares. */
 #include "Sparse/sparse_file.h"
 #include "Sparse/sparse_sizes.h"
 #include "Support/arena.h"
@@ -45,7 +45,7 @@ static heddle_status first_difference(heddle_context *ctx, const heddle_sparse_i
                   (unsigned long long)(block % info->n_k_blocks), payload[i], expected[i]);
 }
 
-/* `scratch` holds the canonical form, then the payload packed again. */
+/* `scratch` is memory for the canonical form and the payload that is packed again. */
 static heddle_status check_packed_in(heddle_context *ctx, const uint8_t *payload,
                                      const heddle_sparse_info *info,
                                      const heddle_sparse_info *canonical, uint8_t *scratch) {

@@ -23,7 +23,7 @@ enum {
   CHECKSUM_BYTES = 16
 };
 
-/* As in PNG: the high bit and the two line ends show a file that was carried as text. */
+/* As in PNG: the high bit and the two line ends detect a file that was transferred as text. */
 static const uint8_t magic[MAGIC_BYTES] = {0x89, 'H', 'D', 'L', '\r', '\n', 0x1a, '\n'};
 
 static void put(uint8_t *at, unsigned n_bytes, uint64_t value) {
@@ -38,8 +38,8 @@ static uint64_t get(const uint8_t *at, unsigned n_bytes) {
   return value;
 }
 
-/* The whole header of a plan, checksum zero. Every field follows from the plan, so a header is
- * right if and only if it equals this one. */
+/* Makes the whole header of a plan, with a checksum of zeros. Every field follows from the plan, so
+ * a header is valid if and only if it equals this header. */
 static void make_header(const heddle_sparse_info *info, uint8_t *header) {
   const heddle_elem_info *elem = heddle_elem_get(info->elem);
   bool packed = info->form == HEDDLE_SPARSE_PACKED;
@@ -75,7 +75,7 @@ static void make_checksum(const uint8_t *header, const void *payload, size_t pay
   put(checksum + 8, 8, sum.hi);
 }
 
-/* Rows of gate and up are those of a packed matrix, 8 and 8. */
+/* Only a packed matrix can have interleaved rows of gate and up. */
 static heddle_status take_pair(heddle_context *ctx, bool pair, heddle_sparse_info *plan) {
   plan->pair = pair;
   if (pair && plan->form != HEDDLE_SPARSE_PACKED)
@@ -105,12 +105,12 @@ static heddle_status malformed(heddle_context *ctx, const char *rule, const char
                   (unsigned long long)got, (unsigned long long)expected);
 }
 
-/* Of a whole image, or of a part of it. */
+/* Compares the bytes that exist, so that a truncated magic is accepted. */
 static bool has_magic(const void *image, size_t n_bytes) {
   return memcmp(image, magic, n_bytes < MAGIC_BYTES ? n_bytes : MAGIC_BYTES) == 0;
 }
 
-/* What can be said before any field is believed. */
+/* The checks that are needed before any other field is used. */
 static heddle_status check_preamble(heddle_context *ctx, const uint8_t *image, size_t n_bytes) {
   if (n_bytes == 0)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.file-empty",
@@ -129,8 +129,8 @@ static heddle_status check_preamble(heddle_context *ctx, const uint8_t *image, s
   return HEDDLE_OK;
 }
 
-/* Every other field is a function of form, type, family, M and K: compare with what we would have
- * written, and name the first byte that differs. */
+/* Every other field is a function of form, type, family, M, K and row order. Compares the header
+ * with the expected one and reports the first byte that differs. */
 static heddle_status compare_header(heddle_context *ctx, const uint8_t *image,
                                     const heddle_sparse_info *plan) {
   uint8_t expected[HEDDLE_SPARSE_HEADER_BYTES];
@@ -156,7 +156,7 @@ static heddle_status open_header(heddle_context *ctx, const uint8_t *bytes, size
                          (heddle_family)bytes[AT_FAMILY], get(bytes + AT_M, 8),
                          get(bytes + AT_K, 8), &plan);
   if (status != HEDDLE_OK)
-    return HEDDLE_INVALID; /* a header never asks for what is merely unsupported: it is broken */
+    return HEDDLE_INVALID; /* a valid header is never unsupported */
   HD_TRY(take_pair(ctx, bytes[AT_ROWS] == 1, &plan));
   HD_TRY(compare_header(ctx, bytes, &plan));
   *info = plan;

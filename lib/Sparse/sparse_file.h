@@ -20,7 +20,7 @@
  *       72    4 columns of a block (packed: the k-block; canonical: 0)
  *       76    4 bytes of a block (canonical: 0)
  *       80   16 name of the element type, padded with NUL
- *       96    1 order of rows: 0 as they are; 1 gate and up, interleaved by 8 (packed)
+ *       96    1 order of rows: 0 unchanged; 1 gate and up, interleaved by 8 (packed)
  *       97   15 zero
  *      112   16 checksum: H(H(header with zeros here) . H(payload)), H = XXH3 128 bits, each hash
  *               as two 64-bit words, low first
@@ -33,16 +33,16 @@
 
 enum { HD_SPARSE_VERSION = 1 };
 
-/* HEDDLE_INVALID: m rows are no gate and up, 8 and 8. */
+/* HEDDLE_INVALID unless m rows can be 8 rows of gate and 8 rows of up, repeated. */
 heddle_status hd_sparse_pair_check(heddle_context *ctx, uint64_t m);
 
-/* Refuses an image whose payload is not the one that was sealed; info is from
+/* Refuses an image whose checksum does not match its header and payload. info is from
  * heddle_sparse_open. */
 heddle_status hd_sparse_checksum_check(heddle_context *ctx, const void *image,
                                        const heddle_sparse_info *info);
 
-/* Reads a file of either form, or a .npy file; what its header refuses, or does not cover, is never
- * read. *image owned. Its rest is checked by heddle_sparse_check or hd_npy_open. */
+/* Reads a file of either form, or a .npy file. Validates the header first, and never reads more
+ * than its size. *image owned. heddle_sparse_check or hd_npy_open validates the rest. */
 heddle_status hd_sparse_file_read(heddle_context *ctx, const char *path, char **image,
                                   size_t *n_bytes);
 

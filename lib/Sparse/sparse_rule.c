@@ -2,7 +2,7 @@
 
 #include "Support/diag.h"
 
-/* Masks follow from Support/convert.h (value mask without sign bits); a test compares them. */
+/* The masks are the value masks of Support/convert.h without sign bits; a test compares them. */
 static const hd_sparse_rule rules[HEDDLE_N_ELEMS] = {
     /*                unit n  kept wgmma  non-zero    pattern */
     [HEDDLE_F16] =   {2,   4, 2,   true,  0x7fff,     "2:4"},
@@ -42,8 +42,8 @@ heddle_status hd_sparse_rule_find(heddle_context *ctx, heddle_elem elem,
   return HEDDLE_OK;
 }
 
-/* Indexed by the set of non-zero units, bit i for unit i. First index in the low two bits of a
- * code, second above it; 0 where three or four are set. */
+/* Indexed by the set of non-zero units, bit i for unit i. The low two bits of a code are the first
+ * index, the upper two the second. 0 if three or four units are set. */
 static const uint8_t codes_2_4[16] = {
     /* {} {0} {1} {0,1}     */ 0x4, 0x4, 0x4, 0x4,
     /* {2} {0,2} {1,2} -    */ 0x8, 0x8, 0x9, 0,

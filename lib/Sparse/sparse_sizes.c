@@ -20,7 +20,7 @@ heddle_status heddle_family_parse(const char *name, heddle_family *family) {
   return HEDDLE_NOT_FOUND;
 }
 
-/* *product *= factor, or false when it does not fit. */
+/* *product *= factor; false on overflow. */
 static bool multiply(size_t *product, uint64_t factor) {
   if (factor > SIZE_MAX)
     return false;
@@ -53,7 +53,7 @@ static heddle_status check_shape(heddle_context *ctx, heddle_elem elem, uint64_t
                     (unsigned long long)k, info->group);
   if (k % info->group != 0)
     return wrong_k(ctx, info, k);
-  /* Leaves room for the padding of both forms, so that nothing after this can overflow. */
+  /* The bound includes the padding of both forms, so that later arithmetic cannot overflow. */
   size_t bound = 16;
   if (m > SIZE_MAX - 64 || k > SIZE_MAX - 256 || !multiply(&bound, m + 64) ||
       !multiply(&bound, k + 256))
