@@ -27,7 +27,7 @@ double hd_act_apply(hd_act act, double x) {
   case HD_ACT_GELU:
     return 0.5 * x * erfc(-x * 0.70710678118654752440);
   case HD_ACT_GELU_TANH:
-    return x / (1 + exp(-twice_u(x))); /* 1 + tanh(u), with its digits where it is small */
+    return x / (1 + exp(-twice_u(x))); /* accurate also where 1 + tanh(u) is small */
   case HD_ACT_SILU:
     return x / (1 + exp(-x));
   case HD_N_ACTS:
@@ -36,7 +36,7 @@ double hd_act_apply(hd_act act, double x) {
   return x;
 }
 
-/* Relative, where no exponential underflows: what emit_activation.c counts. */
+/* The relative error bound if no exponential underflows, as derived in emit_activation.c. */
 static double relative_error(hd_act act, double x) {
   const double half_unit = 0x1p-24;
   switch (act) {
@@ -59,15 +59,15 @@ static bool is_smooth(hd_act act) {
   return act != HD_ACT_NONE && act != HD_ACT_RELU;
 }
 
-/* How far off a right kernel that applies it to x itself may be, before it rounds to D's type. */
+/* The error bound of a correct kernel for act(x) with an exact x, before rounding to D's type. */
 static double error_of(hd_act act, double x) {
-  const double least = 0x1p-125; /* exp(-87), where a kernel's exponentials end */
+  const double least = 0x1p-125; /* exp(-87), below which exponentials lose accuracy */
   if (!is_smooth(act))
     return 0;
   return relative_error(act, x) * fabs(hd_act_apply(act, x)) + least * (fabs(x) + 1);
 }
 
-/* The root mean square of those that are finite. */
+/* The root mean square of the finite values. */
 static double size_of(size_t n, const double *values) {
   double squares = 0, n_finite = 0;
   for (size_t i = 0; i < n; i++)
@@ -80,7 +80,7 @@ static double size_of(size_t n, const double *values) {
 
 void hd_act_apply_pairs(hd_act act, double bound, size_t n, double *gate, const double *up,
                         double *slack) {
-  const double rounding = 0x1p-24, tiny = is_smooth(act) ? 0x1p-149 : 0; /* either sign of a zero */
+  const double rounding = 0x1p-24, tiny = is_smooth(act) ? 0x1p-149 : 0; /* accepts +0 and -0 */
   double gate_size = size_of(n, gate), up_size = size_of(n, up);
   for (size_t i = 0; i < n; i++) {
     double x = gate[i], y = hd_act_apply(act, x);

@@ -15,14 +15,14 @@ static uint64_t element_hash(uint64_t row, uint64_t j) {
   return hd_hash_mix(row + 0xd1b54a32d192ed03u * (j + 1));
 }
 
-/* What value_of needs to know of a type. */
+/* The parameters of value_of for a fill and a type. */
 typedef struct maker {
-  unsigned limit, one_in; /* 0: random; all */
+  unsigned limit, one_in; /* limit 0: random; one_in 0: all */
   bool has_sign;
-  double scale; /* random: of a sum of four 16-bit parts */
+  double scale; /* random: factor of the sum of four 16-bit parts */
 } maker;
 
-/* Four uniforms on 0..65535 have mean 131070 and variance 4 (2^32 - 1) / 12. */
+/* The sum of four uniform values 0..65535 has mean 131070 and variance 4 (2^32 - 1) / 12. */
 static maker make_maker(const hd_fill *fill, heddle_elem elem) {
   const heddle_elem_info *info = heddle_elem_get(elem);
   maker m = {fill->limit, fill->one_in, hd_elem_has_sign(elem), 1 / 37837.22};
@@ -44,7 +44,7 @@ static double value_of(const maker *m, uint64_t h) {
   return m->has_sign ? x : fabs(x);
 }
 
-/* Values are made and stored this many at a time: a multiple of every group. */
+/* Number of values that are generated and stored at a time, a multiple of every group. */
 enum { CHUNK = 64 };
 
 static unsigned chunk_at(uint64_t j, uint64_t n_cols) {
@@ -66,7 +66,7 @@ void hd_fill_dense(const hd_fill *fill, heddle_elem elem, uint64_t n_rows, uint6
   }
 }
 
-/* Bit u: unit u of the group is not zero. */
+/* Bit u: unit u of the group is kept. */
 static unsigned group_places(const hd_sparse_rule *rule, uint64_t g) {
   static const uint8_t of_four[6] = {0x3, 0x5, 0x6, 0x9, 0xa, 0xc};
   unsigned places = rule->n_units == 2 ? 1u << (g & 1) : of_four[g % 6];
@@ -77,7 +77,7 @@ static unsigned group_places(const hd_sparse_rule *rule, uint64_t g) {
   return places;
 }
 
-/* n values of a row from column j on, both multiples of the group. */
+/* Generates n values of a row from column j on; both are multiples of the group. */
 static void make_sparse(const maker *m, const heddle_elem_info *info, const hd_sparse_rule *rule,
                         uint64_t row, uint64_t j, unsigned n, double *values) {
   unsigned per_unit = info->group / rule->n_units;
@@ -118,9 +118,9 @@ void hd_fill_scales(const hd_fill *fill, heddle_elem elem, uint64_t n_rows, uint
     }
 }
 
-/* How many bits of an integer sum stay exact while a tensor core adds products: 24 for f32
- * accumulators, 11 for f16, 31 for s32, and 13 for f32 over 8-bit floats, whose products Hopper
- * aligns and truncates before it adds (measured: 4e-5 relative an instruction). */
+/* Number of bits of an integer sum that a tensor core adds exactly: 24 for f32 accumulators, 11 for
+ * f16, 31 for s32. For 8-bit floats with f32 accumulators 13, because Hopper aligns and truncates
+ * the products before it adds them (measured relative error: 4e-5 per instruction). */
 static int exact_bits(heddle_elem a, heddle_elem b, heddle_elem accumulator) {
   const heddle_elem_info *ia = heddle_elem_get(a), *ib = heddle_elem_get(b);
   bool narrow = ia->kind == HEDDLE_FLOAT && ia->container_bits <= 8 && ib->container_bits <= 8;

@@ -5,7 +5,7 @@
 
 #include "Support/convert.h"
 
-/* Of one conversion to D's type, relative; integers are compared without it. */
+/* The relative rounding error of a conversion to D's type; 0 for f32 and integers. */
 static double rounding_of(heddle_elem d) {
   return d == HEDDLE_F16    ? 4e-4
          : d == HEDDLE_BF16 ? 3e-3
@@ -15,7 +15,7 @@ static double rounding_of(heddle_elem d) {
 }
 
 double hd_error_bound(heddle_elem d, heddle_elem a, heddle_elem accumulator, uint64_t k) {
-  enum { INSTRUCTION_BITS = 512 }; /* of a row of A */
+  enum { INSTRUCTION_BITS = 512 }; /* of a row of A, per instruction */
   const heddle_elem_info *info = heddle_elem_get(a);
   double n_instructions = ceil((double)k / (INSTRUCTION_BITS / info->container_bits));
   bool narrow = info->kind == HEDDLE_FLOAT && info->container_bits <= 8;
@@ -33,7 +33,7 @@ double hd_promoted_bound(heddle_elem d, uint64_t k) {
   return rounding_of(d) + sqrt(n) * 2 * 4e-5 + n * 0x1p-22;
 }
 
-/* One element at a time, the same walk for both kinds of comparison. */
+/* The inputs of both kinds of comparison. */
 typedef struct walk {
   const hd_matrix *d;
   uint64_t n;
@@ -75,7 +75,7 @@ static double rounded(heddle_elem elem, double x) {
   return hd_elem_to_double(elem, hd_elem_from_double(elem, x));
 }
 
-/* Whether got is the rounding of something within slack of right. */
+/* True if got is the rounding of a value within slack of right. */
 static bool is_rounding_near(heddle_elem elem, double got, double right, double slack) {
   return got >= rounded(elem, right - slack) && got <= rounded(elem, right + slack);
 }
@@ -106,7 +106,7 @@ static bool is_narrow(heddle_elem elem) {
   return heddle_elem_get(elem)->container_bits == 8;
 }
 
-/* 8 bits saturate: what D can come closest to. */
+/* The expected value, saturated to the range of D's type if it has 8 bits. */
 static double reachable(heddle_elem elem, double right) {
   if (!is_narrow(elem) || isnan(right))
     return right;
@@ -125,27 +125,27 @@ static double mean_size(const walk *w) {
   return n ? sqrt(sum / n) : 0;
 }
 
-/* An overflow of the output type is no error of the kernel: both must have it. */
+/* True if got or the rounded reference is not finite. Overflow is not an error if both have it. */
 static bool is_special(heddle_elem elem, double got, double expected) {
   return !isfinite(got) || !isfinite(hd_elem_to_double(elem, hd_elem_from_double(elem, expected)));
 }
 
-/* The error of an element; an integer owes nothing for the half unit that its rounding takes. */
+/* The error of an element. For integers, rounding by up to 0.5 is not an error. */
 static double distance(heddle_elem elem, double got, double right) {
   double off = fabs(got - right);
   return heddle_elem_get(elem)->kind == HEDDLE_FLOAT ? off : fmax(0, off - 0.5);
 }
 
-/* How far from R, in units of the bound, a single element may lie. */
+/* The maximum error of a single element, in units of the bound. */
 static const double REACH = 16;
 
-/* What is left of the bound without the rounding to D's type. */
+/* The bound without the rounding to D's type. */
 static double before_rounding(heddle_elem elem, double bound) {
   return fmax(0, bound - rounding_of(elem));
 }
 
-/* Above 1: wrong. A rounding of something near is right, however far it went: always with 8 bits,
- * where that alone decides, and among the subnormals of wider types. */
+/* The element is wrong if its score is above 1. A rounding of a value within the bound is always
+ * correct. This is the only criterion for 8-bit types; for wider ones it matters for subnormals. */
 static double score_of(heddle_elem elem, double got, double right, double slack, double bound,
                        double size) {
   double reach = REACH * (fabs(right) + size), near = REACH * slack;
@@ -155,14 +155,14 @@ static double score_of(heddle_elem elem, double got, double right, double slack,
   return score > 1 && is_rounding_near(elem, got, right, near) ? 0 : score;
 }
 
-/* Overflow has its own rule: is_special. */
+/* The rounding error of x relative to right; 0 on overflow, which is_special handles. */
 static double rounding_error(heddle_elem elem, double x, double right) {
   double off = distance(elem, rounded(elem, x), right);
   return isfinite(off) ? off : 0;
 }
 
-/* The sum of squares that the roundings of right values can have. Of many elements the bound holds
- * it; few, or one that outweighs the others, can all lie half a unit off, or vanish. */
+/* The maximum sum of squared errors of correctly rounded values. With many elements it is below the
+ * bound. With few elements, or a dominating one, all can be half a unit off or round to zero. */
 static double rounding_square(const walk *w, double bound) {
   heddle_elem elem = w->d->elem;
   double sum = 0, near = before_rounding(elem, bound);

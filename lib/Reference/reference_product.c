@@ -1,5 +1,5 @@
-/* The product in panels of B: PANEL_K x PANEL_N elements are widened to double once, then every
- * wanted row of A runs over them. Only A's values that stay are multiplied. */
+/* Computes the product by panels of B: widens PANEL_K x PANEL_N elements to double once, then
+ * multiplies each requested row of A with them. Skips the zeros of a dense A. */
 #include <string.h>
 
 #include "Reference/reference.h"
@@ -11,7 +11,7 @@
 
 enum { PANEL_K = 128, PANEL_N = 512, STRIP = 16, N_STRIPS = PANEL_N / STRIP };
 
-/* B's panel as strips of STRIP columns: [strip][k][column]; past N it holds zeros. */
+/* A panel of B as strips of STRIP columns: [strip][k][column]. Columns beyond N are zero. */
 typedef double panel[N_STRIPS][PANEL_K][STRIP];
 
 /* The values of a row of A within a panel. */
@@ -35,12 +35,12 @@ static double element(const hd_matrix *x, uint64_t i, uint64_t j) {
   return hd_elem_load(x->elem, x->data, (size_t)(i * x->row_stride + j * x->col_stride));
 }
 
-/* The factor of elements first to first + n - 1 of k of a row: one in each block. */
+/* Multiplies the values of a row in the range k by their block scales. */
 static void scale_blocks(const hd_matrix *scales, unsigned block, uint64_t row, extent k,
                          double *values) {
   double scale = 1;
   for (unsigned i = 0; scales->data && i < k.n; i++) {
-    if (i % block == 0) /* a panel begins with a block */
+    if (i % block == 0) /* a panel begins at a block boundary */
       scale = element(scales, row, (k.start + i) / block);
     values[i] *= scale;
   }
@@ -73,11 +73,11 @@ static void slice_dense(const hd_reference *r, uint64_t row, extent k, row_slice
   for (unsigned i = 0; i < k.n; i++) {
     slice->k[slice->n] = (int)i;
     slice->value[slice->n] = values[i];
-    slice->n += values[i] != 0; /* where zeros stand is random: no branch */
+    slice->n += values[i] != 0; /* no branch, because zeros are unpredictable */
   }
 }
 
-/* A panel of K starts and ends between groups: PANEL_K is a multiple of every group. */
+/* Panels begin and end at group boundaries, because PANEL_K is a multiple of every group. */
 static void slice_canonical(const hd_reference *r, uint64_t row, extent k, row_slice *slice) {
   const hd_sparse_rule *rule = hd_sparse_rule_get(r->a.elem);
   unsigned group = heddle_elem_get(r->a.elem)->group, per_unit = group / rule->n_units;
@@ -100,8 +100,8 @@ static void slice_canonical(const hd_reference *r, uint64_t row, extent k, row_s
   }
 }
 
-/* Two elements, which every machine adds at once: an array of sums this wide stays in registers,
- * one of doubles does not. */
+/* Vectors of two doubles, which every supported CPU has. The compiler keeps an array of them in
+ * registers, but not an array of doubles. */
 typedef double pair __attribute__((vector_size(16)));
 enum { STRIP_PAIRS = STRIP / 2 };
 
@@ -189,7 +189,7 @@ heddle_status hd_reference_rows(heddle_context *ctx, const hd_reference *referen
   return HEDDLE_OK;
 }
 
-/* One row from each of n_rows equal stretches: distinct and ascending without a search. */
+/* Takes one row from each of n_rows equal ranges, so that rows are distinct and ascending. */
 size_t hd_reference_sample_rows(uint64_t seed, uint64_t m, size_t n_rows, uint64_t *rows) {
   size_t n = n_rows < m ? n_rows : (size_t)m;
   for (size_t i = 0; i < n; i++) {

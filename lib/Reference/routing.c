@@ -33,7 +33,7 @@ static int by_value(const void *x, const void *y) {
   return (a > b) - (a < b);
 }
 
-/* One cut in four is the one before again: an empty group. */
+/* One offset in four repeats the previous one, which makes an empty group. */
 static void fill_random(uint64_t *state, int64_t g, int64_t n, int32_t *offsets) {
   const bool whole = below(state, 2) == 0;
   for (int64_t i = 0; i <= g; i++)
@@ -45,7 +45,7 @@ static void fill_random(uint64_t *state, int64_t g, int64_t n, int32_t *offsets)
   }
 }
 
-/* The shares are dealt to the groups in an order by seed; the first has what rounding leaves. */
+/* Assigns the sizes to groups in a seeded order. The largest group also gets the remainder. */
 static void fill_zipf(uint64_t *state, int64_t g, int64_t n, int32_t *offsets) {
   double sum = 0;
   int64_t left = n;
@@ -65,7 +65,7 @@ static void fill_zipf(uint64_t *state, int64_t g, int64_t n, int32_t *offsets) {
     offsets[i + 1] += offsets[i] - 1;
 }
 
-/* Behind one beyond n all groups are empty: such ones are rarer, but for the last offset. */
+/* After an offset >= n all groups are empty, so large offsets are rare, except for the last. */
 static void fill_wild(uint64_t *state, int64_t g, int64_t n, int32_t *offsets) {
   for (int64_t i = 0; i <= g; i++) {
     const int64_t low[] = {INT32_MIN, -1, 0, n / 2}, high[] = {n, n + 1, INT32_MAX};
@@ -94,7 +94,7 @@ void hd_routing_fill(hd_routing routing, uint64_t seed, int64_t g, int64_t n, in
       offsets[i] = (int32_t)(routing == HD_ROUTING_ONE ? i > one ? n : 0 : n * i / g);
 }
 
-/* One in four becomes none of `n`. */
+/* Makes one index in four out of range. */
 static void lose_some(uint64_t *state, int64_t n, int64_t n_indices, int32_t *index) {
   const int64_t none[] = {INT32_MIN, -1, n, INT32_MAX};
   for (int64_t i = 0; i < n_indices; i++)
@@ -110,7 +110,7 @@ void hd_routing_gather(hd_routing routing, uint64_t seed, int64_t n, int64_t t, 
     lose_some(&state, t, n, index);
 }
 
-/* The numbers from 0 on, each once, in any order; none where they are `n` or more. */
+/* A random permutation of 0 to n_indices - 1. Numbers >= n are replaced by -1. */
 static void shuffle(uint64_t *state, int64_t n, int64_t n_indices, int32_t *index) {
   for (int64_t i = 0; i < n_indices; i++) {
     int64_t at = below(state, i + 1);
