@@ -8,7 +8,7 @@
  *   out, the output's rounding:   0 for f32 and integers, 4e-4 f16, 3e-3 bf16, 2^-4 e4m3, 2^-3 e5m2
  *   u, an accumulation step:      2^-22 in f32, 2^-11 in f16, 0 in s32, and 4e-5 in f32 for 8-bit
  *                                 floats (products are truncated before they are added)
- * An instruction's k is 512 bits of A: 16 (tf32, m64nNk16), 32 (16-bit), 64 (8-bit), 128 (4-bit). */
+ * An instruction's k is 512 bits of A: 16 (tf32: m64nNk16), 32 (16-bit), 64 (8-bit), 128 (4-bit) */
 double hd_error_bound(heddle_elem d, heddle_elem a, heddle_elem accumulator, uint64_t k);
 /* The same if the sums of k-blocks of 128 are scaled and added in f32: out(d) + sqrt(K / 128) * (u
  * of a k-block's two instructions) + K / 128 * 2^-22. The error of a k-block is relative to its own

@@ -1,6 +1,6 @@
 /* Canonical shared-memory layouts of wgmma and tcgen05 (PTX ISA 9.7.16.3.3), in bytes.
  *
- *   S = swizzle bytes (16 when none), T = 16 bytes worth of elements, atom = 8 rows of S bytes
+ *   S = swizzle bytes (none: 16), e = element bytes, T = 16 / e, atom = 8 rows of S bytes
  *   K-major,  none   : (mn%8)*16 + (mn/8)*SBO + (k%T)*e + (k/T)*LBO
  *   K-major,  S      : (mn%8)*S  + (mn/8)*SBO + k*e                    then swizzled, k*e < S
  *   MN-major, none   : (mn%T)*e + (mn/T)*SBO + (k%8)*16 + (k/8)*LBO
@@ -18,14 +18,14 @@ static unsigned log2_of(unsigned value) {
   return bits;
 }
 
-/* n_bits images starting at `stride` bytes, doubling. */
+/* Sets n_bits images: `stride` bytes, and twice the previous image for each next bit. */
 static void run(int32_t (*image)[HD_LAYOUT_DIMS], unsigned n_bits, uint32_t stride) {
   memset(image, 0, n_bits * sizeof *image);
   for (unsigned i = 0; i < n_bits; i++)
     image[i][0] = (int32_t)(stride << i);
 }
 
-/* One coordinate: 2^bits steps of `unit` bytes inside the atom, then count/2^bits of `outer`. */
+/* One coordinate: 2^bits steps of `unit` bytes in an atom, then count/2^bits steps of `outer`. */
 typedef struct axis {
   unsigned bits;
   uint32_t unit, outer, count;
@@ -84,7 +84,7 @@ static uint32_t address(const hd_layout *buffer, uint32_t mn, uint32_t k) {
   return (uint32_t)out[0];
 }
 
-/* The offsets that the form must have, if it is this form at all. */
+/* Reads the offsets from the buffer, assuming that it has this form. */
 static void read_offsets(const hd_layout *buffer, unsigned e, hd_canonical *form) {
   unsigned s = swizzle_bytes[form->swizzle];
   uint32_t along = form->mn_major ? address(buffer, s / e, 0) : address(buffer, 0, s / e);
@@ -109,7 +109,7 @@ hd_answer hd_canonical_match(const hd_layout *buffer, unsigned elem_bits, hd_can
         !hd_canonical_layout(&trial, elem_bits, hd_layout_in_size(buffer, 0),
                              hd_layout_in_size(buffer, 1), &canonical))
       continue;
-    hd_layout named = *buffer; /* names of the buffer's dimensions do not matter */
+    hd_layout named = *buffer; /* ignores the names of the buffer's dimensions */
     for (unsigned d = 0; d < 2; d++)
       named.in[d].name = canonical.in[d].name;
     named.out[0].name = canonical.out[0].name;

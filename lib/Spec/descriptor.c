@@ -7,21 +7,21 @@
  * | swz |  ...  | SBO >> 4 | LBO >> 4 | address >> 4 |   swizzle: 0 none, 1 128B, 2 64B, 3 32B */
 uint64_t hd_wgmma_descriptor(const hd_canonical *form) {
   static const uint64_t mode[] = {0, 3, 2, 1};
-  /* K-major with a swizzle: LBO is not used; the ISA assumes the encoded value 1. */
+  /* K-major with a swizzle does not use LBO; the ISA assumes the encoded value 1. */
   bool unused = !form->mn_major && form->swizzle != HD_SMEM_NONE;
   uint64_t lbo = unused ? 1 : form->lbo_bytes >> 4, sbo = form->sbo_bytes >> 4;
   return (lbo & 0x3fff) << 16 | (sbo & 0x3fff) << 32 | mode[form->swizzle] << 62;
 }
 
-/* The same fields where they matter: the swizzle's numbers stand one bit lower and are twice as
- * large, and bit 46 is the version. */
+/* The fields that are used are the same: the swizzle field begins one bit lower and its values are
+ * twice as large. Bit 46 is the version. */
 uint64_t hd_tcgen05_descriptor(const hd_canonical *form) {
   return hd_wgmma_descriptor(form) | (uint64_t)1 << 46;
 }
 
 /* ---- the instruction descriptor ---- */
 
-/* A value of a field of the descriptor, at its place; 0 where it has no such field. */
+/* The value of a field, shifted to its position; 0 if the descriptor has no such field. */
 static uint32_t at_field(const hd_descriptor *d, const char *name, uint32_t value) {
   for (int i = 0; i < d->n_fields; i++)
     if (!strcmp(d->field[i].name, name))
@@ -29,7 +29,7 @@ static uint32_t at_field(const hd_descriptor *d, const char *name, uint32_t valu
   return 0;
 }
 
-/* As the fields a_type and b_type say in words. */
+/* The encoding of the fields a_type and b_type, as in their texts. */
 static uint32_t input_number(heddle_elem elem) {
   switch (elem) {
   case HEDDLE_BF16:

@@ -1,4 +1,4 @@
-/* Layouts of operands, for a selector. */
+/* Layouts of operands for a selector. */
 #include "Spec/spec.h"
 
 const char *hd_operand_name(hd_operand_id operand) {
@@ -11,8 +11,8 @@ static uint16_t lane_value(unsigned mask, unsigned selector) {
   return (uint16_t)(mask ? selector * (mask & -mask) : 0);
 }
 
-/* Block scales are selected by byte-id (0..3) + 4 * thread-id. The ISA's table of selectors: 1X any
- * byte, 2X bytes 0 and 2, 4X byte 0. In tensor memory there are no threads. */
+/* The selector of block scales is byte-id (0..3) + 4 * thread-id. The ISA's table of selectors: 1X
+ * any byte, 2X bytes 0 and 2, 4X byte 0. Tensor memory has no threads. */
 static heddle_status select_scale(const hd_spec_row *row, unsigned selector, hd_fragment *f) {
   unsigned byte = selector % 4, thread = selector / 4;
   unsigned n_threads = f->lane_mask == 3 ? 4 : f->lane_mask == 2 ? 2 : 1;
@@ -23,7 +23,7 @@ static heddle_status select_scale(const hd_spec_row *row, unsigned selector, hd_
   return HEDDLE_OK;
 }
 
-/* Selector s names the lanes whose masked bits spell s; in tensor memory column s. */
+/* Selector s selects the lanes whose masked bits equal s, or column s of tensor memory. */
 static void select_metadata(unsigned selector, hd_fragment *f) {
   if (f->space == HD_SPACE_TENSOR)
     f->reg_base = (uint8_t)selector;

@@ -1,4 +1,4 @@
-/* Is a row, or a text, legal on a target at a PTX version; if not, why and what would be. */
+/* Checks if a row or a text is legal on a target at a PTX version, and explains why not. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -42,8 +42,8 @@ static bool avail_covers(const hd_avail *avail, const hd_target *target) {
   return false;
 }
 
-/* The least version at which the row is defined (or undefined but taken) on the target, `base`
- * being the target's own first version; 0: never. */
+/* The first version at which the row is defined (or undefined but accepted) on the target; 0: none.
+ * `base` is the first version of the target itself. */
 static unsigned least_ptx(const hd_spec_row *row, const hd_target *target, unsigned base,
                           bool undefined) {
   unsigned least = 0;
@@ -61,7 +61,7 @@ unsigned hd_spec_min_ptx(const hd_spec_row *row, const hd_target *target) {
   return least_ptx(row, target, target->min_ptx, false);
 }
 
-/* "sm_90a" or "sm_80 or later" or "sm_120f family": where the row is legal. */
+/* Lists the targets of the row: "sm_90a", "sm_80 or later", "sm_120f and its family". */
 static void describe_avail(const hd_spec_row *row, char *out, size_t n_bytes) {
   size_t used = 0;
   for (unsigned i = 0; i < row->n_avail && used < n_bytes; i++) {
@@ -86,7 +86,7 @@ static hd_legality refuse_target(const hd_spec_row *row, const hd_target *target
                 where);
 }
 
-/* Neither the ISA nor ptxas knows the selector, or ptxas alone does. */
+/* Refuses selectors that neither the ISA nor ptxas accepts, and those that only ptxas accepts. */
 static hd_legality check_selector(const hd_spec_row *row, int selector, char *reason,
                                   size_t reason_bytes) {
   if (selector < 0 || selector < row->n_selectors)
@@ -101,8 +101,8 @@ static hd_legality check_selector(const hd_spec_row *row, int selector, char *re
                 row->n_selectors - 1);
 }
 
-/* ptxas takes the row here, and the ISA does not define it: the target is too new for the version,
- * or the row is not defined on the target, or not yet. */
+/* True if ptxas accepts the row, but the ISA does not define it: the target is too new for the
+ * version, or the row is not defined on the target, or only by a later version. */
 static bool taken_but_undefined(const hd_spec_row *row, const hd_legal_query *query) {
   const hd_target *t = query->target;
   unsigned early = least_ptx(row, t, t->taken_ptx, false);
@@ -153,7 +153,7 @@ hd_legality hd_spec_legal_text(const char *instruction, const hd_legal_query *qu
     return refuse(HD_ILLEGAL, reason, reason_bytes,
                   "spec.instruction: no such instruction; nearest: %s",
                   hd_instruction_nearest(&in)->ptx);
-  /* A collector that keeps A, and .ashift, exclude each other. */
+  /* A collector that keeps A excludes .ashift. */
   if (in.keeps_collector && (in.modifiers & HD_MOD_ASHIFT))
     return refuse(HD_ILLEGAL, reason, reason_bytes,
                   "spec.collector: .ashift with ::use or ::fill; legal: ::lastuse, ::discard");

@@ -1,4 +1,4 @@
-/* Rows: iterating, finding by name or text, finding by properties. */
+/* Rows: iteration, and search by name, text or properties. */
 #include "Spec/spec.h"
 
 #include <stdlib.h>
@@ -29,12 +29,12 @@ const hd_spec_row *hd_spec_find(const char *name_or_ptx) {
   return hd_instruction_parse(name_or_ptx, &in) ? hd_instruction_row(&in) : NULL;
 }
 
-/* Elements that fill their bytes, or half of them each: shared memory pads all others. */
+/* True if elements fill their bytes or nibbles. Shared memory pads the elements of other types. */
 static bool is_dense(const heddle_elem_info *info) {
   return info->value_bits >= 8 || info->container_bits == 4;
 }
 
-/* Of tcgen05.mma.sp: 128 rows a CTA, A by descriptor, accumulators that fill a column. */
+/* The supported forms of tcgen05.mma.sp: 128 rows per CTA, A by descriptor, 32-bit accumulators. */
 static bool has_tensor_form(const hd_spec_row *row) {
   const heddle_elem_info *a = heddle_elem_get(row->operand[HD_OPERAND_A].elem);
   const heddle_elem_info *b = heddle_elem_get(row->operand[HD_OPERAND_B].elem);

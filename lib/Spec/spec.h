@@ -1,5 +1,5 @@
-/* Spec/spec.h: what the machine can do. Queries over the tables that heddle-tblgen makes of
- * specs/. All tables are constant; every function here is thread-safe and allocates nothing. */
+/* Spec/spec.h: the capabilities of the hardware. Queries of the tables that heddle-tblgen generates
+ * from specs/. All tables are constant; every function is thread-safe and allocates nothing. */
 #ifndef HD_SPEC_H
 #define HD_SPEC_H
 
@@ -24,7 +24,7 @@ typedef enum hd_family {
   HD_N_FAMILIES
 } hd_family;
 
-/* Who must execute it together. */
+/* The threads that must execute the instruction together. */
 typedef enum hd_issuer {
   HD_ISSUER_THREAD,
   HD_ISSUER_WARP,
@@ -32,9 +32,9 @@ typedef enum hd_issuer {
   HD_ISSUER_CTA_PAIR /* one thread, for both CTAs of a pair */
 } hd_issuer;
 
-/* How a later instruction knows that it is done. */
+/* The mechanism by which a later instruction waits for completion. */
 typedef enum hd_completion {
-  HD_COMPLETION_NONE,        /* nothing asynchronous, no result */
+  HD_COMPLETION_NONE,        /* synchronous, no result */
   HD_COMPLETION_REGISTER,    /* register dependence */
   HD_COMPLETION_WGMMA_GROUP, /* wgmma.commit_group, wait_group */
   HD_COMPLETION_MBARRIER,    /* a phase of an mbarrier */
@@ -43,7 +43,7 @@ typedef enum hd_completion {
   HD_COMPLETION_TCGEN05_WAIT /* tcgen05.wait::ld / ::st */
 } hd_completion;
 
-/* Where an operand lives. Of `shared`, an mma reads through a 64-bit descriptor. */
+/* The location of an operand. An mma reads shared memory through a 64-bit descriptor. */
 typedef enum hd_space {
   HD_SPACE_NONE,
   HD_SPACE_REGISTER,
@@ -56,13 +56,13 @@ typedef enum hd_space {
 typedef enum hd_proxy { HD_PROXY_GENERIC, HD_PROXY_ASYNC, HD_PROXY_TENSOR } hd_proxy;
 typedef enum hd_access { HD_ACCESS_READ = 1, HD_ACCESS_WRITE = 2, HD_ACCESS_ORDER = 4 } hd_access;
 
-/* One effect: what is read or written, through which proxy, and what shows that it happened. An
- * ORDER effect orders accesses of that space and proxy instead of making one. */
+/* One effect: the access, its proxy, and the completion mechanism. An ORDER effect orders accesses
+ * to that space and proxy and is not an access itself. */
 typedef struct hd_effect {
   hd_space space;
   hd_access access;
   hd_proxy proxy;
-  hd_completion done; /* REGISTER: done when the instruction is */
+  hd_completion done; /* REGISTER: complete when the instruction is complete */
   const char *what;   /* "A", "accumulators", "destination", … */
 } hd_effect;
 
@@ -78,22 +78,22 @@ typedef enum hd_operand_id {
 } hd_operand_id;
 
 /* Layout of an operand: map has inputs (lane, reg, field), outputs (row, col). A lane contributes
- * when (lane & lane_mask) == lane_value; the map ignores the masked lane bits. Field f of register
- * r is field_bits bits from (field_base + f) * field_bits up. A: row m, col compressed k. B: row k,
- * col n. C, D: m, n. Metadata: row m and the first logical k of the group that the 4-bit field
- * describes. Scale: row m (or n for B as col) and the index of the k block. In shared memory there
- * are no lanes: see hd_canonical_layout. In tensor memory lane is the datapath lane and reg_base +
- * reg the 32-bit column. */
+ * if (lane & lane_mask) == lane_value; the map ignores the masked lane bits. Field f of register r
+ * is field_bits bits, starting at bit (field_base + f) * field_bits. A: row m, col compressed k. B:
+ * row k, col n. C, D: m, n. Metadata: row m and the first logical k of the group that the 4-bit
+ * field describes. Scale: row m (for B: col n) and the index of the k block. Shared memory has no
+ * lanes: see hd_canonical_layout. In tensor memory lane is the datapath lane, and reg_base + reg is
+ * the 32-bit column. */
 typedef struct hd_fragment {
   hd_space space;
   uint8_t field_bits;
-  uint16_t n_regs; /* 32-bit registers a lane */
+  uint16_t n_regs; /* 32-bit registers per lane */
   uint16_t rows, cols;
-  uint16_t col_step; /* columns that one field stands for: the group, for metadata; else 1 */
+  uint16_t col_step; /* columns per field: the size of a group for metadata; else 1 */
   uint16_t n_lanes; /* 32, or 128 for a warpgroup and tensor memory */
   uint16_t lane_mask, lane_value;
-  uint8_t field_base; /* block scales: first byte in use, chosen by the selector; else 0 */
-  uint8_t reg_base;   /* metadata in tensor memory: the column that the selector names; else 0 */
+  uint8_t field_base; /* block scales: first used byte, set by the selector; else 0 */
+  uint8_t reg_base;   /* metadata in tensor memory: column, set by the selector; else 0 */
   bool broadcast;     /* several lanes hold the same element */
   hd_layout map;
 } hd_fragment;
@@ -101,7 +101,7 @@ typedef struct hd_fragment {
 typedef struct hd_operand {
   hd_space space;
   heddle_elem elem; /* HEDDLE_N_ELEMS: not typed (metadata) */
-  char reg;         /* 'r' b32, 'f' f32, 'l' b64 descriptor, 0 none: as in inline asm */
+  char reg;         /* inline asm constraint: 'r' b32, 'f' f32, 'l' b64 descriptor, 0 none */
   uint16_t n_regs;  /* registers per thread */
 } hd_operand;
 
@@ -112,7 +112,7 @@ typedef enum hd_verified_by {
   HD_VERIFIED_BY_TWO_TRANSCRIPTIONS
 } hd_verified_by;
 
-/* Immediates and qualifiers that a row admits beside its text. */
+/* Immediates and qualifiers that a row accepts in addition to its text. */
 typedef enum hd_modifier {
   HD_MOD_SATFINITE = 1 << 0,
   HD_MOD_SCALE_D = 1 << 1,    /* predicate: 0 ignores the accumulator input */
@@ -120,14 +120,14 @@ typedef enum hd_modifier {
   HD_MOD_NEGATE_B = 1 << 3,
   HD_MOD_TRANS_A = 1 << 4,    /* imm-trans-a: 0 K-major, 1 M-major (descriptor only) */
   HD_MOD_TRANS_B = 1 << 5,
-  HD_MOD_SCALE_VEC = 1 << 6,  /* .scale_vec may be left out */
+  HD_MOD_SCALE_VEC = 1 << 6,  /* .scale_vec is optional */
   HD_MOD_COLLECTOR = 1 << 7,
   HD_MOD_ASHIFT = 1 << 8,
   HD_MOD_DISABLE_LANE = 1 << 9,
   HD_MOD_SCALE_INPUT_D = 1 << 10
 } hd_modifier;
 
-/* A target predicate and the PTX version from which it holds. */
+/* A predicate of targets, and the first PTX version. */
 typedef enum hd_avail_kind {
   HD_AVAIL_SINCE,  /* this sm number or a later one, any suffix */
   HD_AVAIL_ARCH,   /* exactly this sm number with suffix a */
@@ -137,7 +137,7 @@ typedef enum hd_avail_kind {
 typedef struct hd_avail {
   hd_avail_kind kind;
   uint16_t sm, ptx; /* 90, 82 */
-  bool undefined;   /* ptxas takes the row there, the ISA does not define it: never legal */
+  bool undefined;   /* ptxas accepts the row, but the ISA does not define it: never legal */
 } hd_avail;
 
 typedef struct hd_spec_row {
@@ -146,18 +146,18 @@ typedef struct hd_spec_row {
   const char *operands;       /* "d, a, b, c, e, f" */
   const char *llvm_intrinsic; /* NULL: inline asm */
   const char *source;         /* "PTX ISA 9.7.14.6.3" */
-  const char *note;           /* why no target and PTX version that we have takes it; "" */
+  const char *note;           /* why no available target and PTX version accepts it; "" */
   hd_family family;
   hd_issuer issuer;
   uint16_t m, n, k;
   bool ordered;              /* mma.sp::ordered_metadata */
-  bool a_in_registers;       /* of an mma: A comes from registers (tcgen05: from tensor memory) */
+  bool a_in_registers;       /* mma: A is in registers (tcgen05: in tensor memory) */
   uint8_t cta_group;         /* tcgen05: 1 or 2 */
   const char *kind;          /* "", "f8f6f4", "mxf8f6f4", "mxf4", "mxf4nvf4", "f16", "tf32", "i8" */
   uint8_t scale_vec;         /* 0, 1, 2, 4 */
   hd_operand operand[HD_N_OPERANDS];
-  uint8_t n_selectors;       /* sparsity selectors 0..n-1 are defined by the ISA */
-  uint8_t n_selectors_taken; /* ptxas takes 0..n-1 (a larger number is undefined, not legal) */
+  uint8_t n_selectors;       /* the ISA defines sparsity selectors 0..n-1 */
+  uint8_t n_selectors_taken; /* ptxas accepts 0..n-1; those >= n_selectors are undefined */
   uint32_t modifiers;
   uint8_t n_avail, n_effects;
   const hd_avail *avail;
@@ -166,14 +166,14 @@ typedef struct hd_spec_row {
   hd_verified_by syntax_verified_by, layout_verified_by;
 } hd_spec_row;
 
-/* Consecutive elements of k that share a block scale; 0: the row has none. */
+/* Number of consecutive elements of k per block scale; 0: the row has no block scales. */
 static inline int hd_spec_block(const hd_spec_row *row) {
   return row->scale_vec ? row->k / row->scale_vec : 0;
 }
-/* Block scales (bytes) of a row of A or a column of B in a k-block: two k-steps. */
+/* Block scales (bytes) of a row of A or a column of B in a k-block, which has two k-steps. */
 static inline int hd_spec_scales_a_row(const hd_spec_row *row) { return 2 * row->scale_vec; }
-/* Block scales for tensor memory: a tile is 128 rows by the 4 scales of a word (docs/format.md).
- * There it is 4 columns, one for each 32 rows, held once in each 32 lanes: four times its bytes. */
+/* Block scales for tensor memory: a tile is 128 rows by the 4 scales of a word (docs/format.md). In
+ * tensor memory it is 4 columns, one per 32 rows, copied to each 32 lanes: 4 times its bytes. */
 enum {
   HD_SCALE_TILE_ROWS = 128,
   HD_SCALE_TILE_BYTES = 512,
@@ -185,68 +185,68 @@ enum {
 
 /* ---- rows ---- */
 size_t hd_spec_count(void);
-/* The i-th row, grouped by family, in the order of specs/. NULL when out of range. */
+/* The i-th row, grouped by family, in the order of specs/. NULL if i is out of range. */
 const hd_spec_row *hd_spec_get(size_t i);
-/* By name, or by PTX instruction text (satfinite may be present); NULL when there is none. Where
- * two rows share a text (wgmma A by descriptor or registers), the descriptor one. */
+/* Finds a row by name or by PTX instruction text (satfinite may be present); NULL: no such row. If
+ * two rows share a text (wgmma with A by descriptor or in registers), the one with a descriptor. */
 const hd_spec_row *hd_spec_find(const char *name_or_ptx);
-/* A row without a verified layout is listed, never generated; nor are the forms of
- * tcgen05.mma.sp that no pass makes. */
+/* False for rows without a verified layout, which are only listed, and for the forms of
+ * tcgen05.mma.sp that no pass supports. */
 bool hd_spec_can_generate(const hd_spec_row *row);
-/* Hash of all tables: part of every cache key. */
+/* Hash of all tables, a part of every cache key. */
 hd_hash hd_spec_hash(void);
 
 /* ---- targets ---- */
 typedef struct hd_target {
   const char *name;         /* "sm_90a" */
-  const char *formerly;     /* its name in earlier PTX versions; "" */
+  const char *formerly;     /* name in earlier PTX versions; "" */
   uint16_t sm;              /* 90 */
   char suffix;              /* 'a', 'f' or 0 */
   uint16_t family;          /* sm number of the family's head: 100 for sm_103 */
   uint16_t min_ptx;         /* 80 */
-  uint16_t taken_ptx; /* ptxas takes the target from here on; below min_ptx that is undefined */
-  uint16_t llvm_ptx;        /* of the PTX feature to pass to LLVM 22: 86 */
+  uint16_t taken_ptx; /* first version that ptxas accepts; below min_ptx it is undefined */
+  uint16_t llvm_ptx;        /* PTX feature to pass to LLVM 22: 86 */
   uint32_t shared_per_block, shared_per_sm; /* bytes; per_block = the opt-in limit */
   uint32_t registers_per_sm;
   uint16_t max_registers_per_thread, max_threads_per_sm;
   bool has_tma, has_cluster;
-  uint32_t tensor_columns;  /* of tensor memory; 0 none */
+  uint32_t tensor_columns;  /* columns of tensor memory; 0 none */
 } hd_target;
 
 size_t hd_target_count(void);
 const hd_target *hd_target_get(size_t i);
-/* HEDDLE_UNSUPPORTED when unknown; *target borrowed, static. */
+/* HEDDLE_UNSUPPORTED for an unknown name. *target is borrowed (static). */
 heddle_status hd_target_parse(const char *name, const hd_target **target);
-/* The supported name nearest to a wrong one, or the present one of a target renamed. Never NULL. */
+/* The supported target nearest to a wrong name, or the new name of a renamed target. Never NULL. */
 const char *hd_target_nearest(const char *name);
 
 /* ---- legality ---- */
 typedef enum hd_legality {
   HD_LEGAL,
   HD_ILLEGAL,
-  HD_UNDEFINED /* ptxas takes it, the ISA does not define it */
+  HD_UNDEFINED /* ptxas accepts it, but the ISA does not define it */
 } hd_legality;
 
-/* What is asked beside the row. Zero-initialise: {.selector = -1} = no selector asked. */
+/* The parameters of a query. Initialize with {.selector = -1} for no selector. */
 typedef struct hd_legal_query {
   const hd_target *target;
   uint16_t ptx; /* 85 */
-  int selector; /* -1: not asked */
+  int selector; /* -1: not checked */
 } hd_legal_query;
 
-/* On anything but HD_LEGAL, reason (may be NULL) gets one sentence: rule, value, what would be
- * legal. */
+/* Unless the result is HD_LEGAL, reason (may be NULL) gets one sentence: rule, value, legal
+ * values. */
 hd_legality hd_spec_legal(const hd_spec_row *row, const hd_legal_query *query, char *reason,
                           size_t reason_bytes);
-/* The least PTX version (as 85) at which the row is legal on the target; 0: never. */
+/* The first PTX version (for example 85) with the row legal on the target; 0: none. */
 unsigned hd_spec_min_ptx(const hd_spec_row *row, const hd_target *target);
-/* The same for an instruction text, qualifiers and selector checked: answers even when no row has
- * it. */
+/* hd_spec_legal for an instruction text, including its qualifiers and selector. The text need not
+ * match a row. */
 hd_legality hd_spec_legal_text(const char *instruction, const hd_legal_query *query, char *reason,
                                size_t reason_bytes);
 
 /* ---- finding an instruction for a tile ---- */
-/* Zero-initialise, then set what matters; a field at its "any" value matches all rows. */
+/* Initialize with HD_MMA_ANY, then set fields; a field with its "any" value matches all rows. */
 typedef struct hd_mma_query {
   int family;        /* hd_family, or -1 any */
   int m, n, k;       /* 0 any */
@@ -256,7 +256,7 @@ typedef struct hd_mma_query {
   int cta_group;     /* 0 any */
   const char *kind;  /* NULL any */
   const hd_target *target; /* NULL any */
-  unsigned ptx;      /* 0: the version that the target's llvm_ptx gives */
+  unsigned ptx;      /* 0: the target's llvm_ptx */
 } hd_mma_query;
 
 #define HD_MMA_ANY                                                                                 \
@@ -266,11 +266,11 @@ typedef struct hd_mma_query {
 const hd_spec_row *hd_spec_next_mma(const hd_mma_query *query, size_t *cursor);
 
 /* ---- layouts ---- */
-/* Layout of an operand for a sparsity selector (0 where there is none). HEDDLE_UNSUPPORTED when the
+/* Layout of an operand for a sparsity selector (0 if there is none). HEDDLE_UNSUPPORTED if the
  * operand has no fragment (shared memory) or the selector is undefined. */
 heddle_status hd_spec_fragment(const hd_spec_row *row, hd_operand_id operand, unsigned selector,
                                hd_fragment *fragment);
-/* Where field (lane, reg, field) lies; false when that lane does not contribute. */
+/* The row and column of field (lane, reg, field). False if that lane does not contribute. */
 bool hd_fragment_at(const hd_fragment *fragment, unsigned lane, unsigned reg, unsigned field,
                     uint32_t *row, uint32_t *col);
 const char *hd_operand_name(hd_operand_id operand);
@@ -285,36 +285,35 @@ typedef enum hd_smem_swizzle {
   HD_SMEM_128B
 } hd_smem_swizzle;
 
-/* A matrix tile in shared memory as wgmma and tcgen05 read it. Extents in elements. */
+/* A form of a matrix tile in shared memory that wgmma and tcgen05 can read. */
 typedef struct hd_canonical {
   bool mn_major;
   hd_smem_swizzle swizzle;
   uint32_t lbo_bytes, sbo_bytes; /* leading and stride dimension byte offsets */
 } hd_canonical;
 
-/* Byte address of element (mn, k): inputs (mn, k), output (byte). elem_bits 8, 16 or 32; extents
- * must fill whole atoms (8 rows x swizzle bytes). False when they do not. */
+/* The byte address of element (mn, k): inputs (mn, k), output (byte). elem_bits is 8, 16 or 32. The
+ * extents mn and k are in elements. False unless they fill whole atoms (8 rows x swizzle bytes). */
 bool hd_canonical_layout(const hd_canonical *form, unsigned elem_bits, uint32_t mn, uint32_t k,
                          hd_layout *layout);
-/* Which canonical form describes a buffer layout (inputs mn, k; output byte). HD_NO: none does. */
+/* Finds the canonical form of a buffer layout (inputs mn, k; output byte). HD_NO: there is none. */
 hd_answer hd_canonical_match(const hd_layout *buffer, unsigned elem_bits, hd_canonical *form);
 
-/* 64-bit descriptors of wgmma and tcgen05: what the immediate part is, to be OR-ed with
+/* The constant part of 64-bit descriptors of wgmma and tcgen05. The kernel ORs it with
  * address >> 4. */
 uint64_t hd_wgmma_descriptor(const hd_canonical *form);
 uint64_t hd_tcgen05_descriptor(const hd_canonical *form);
-/* The instruction descriptor of a tcgen05.mma.sp row, for a tile of n columns. selector: of the
- * metadata, or (rows with block scales, which have one) the byte of a word where both scales
- * begin. */
+/* The instruction descriptor of a tcgen05.mma.sp row, for a tile of n columns. selector: the
+ * metadata selector; for rows with block scales, the byte of a word at which both scales begin. */
 uint32_t hd_tcgen05_idesc(const hd_spec_row *row, uint32_t n, unsigned selector, bool b_mn_major);
 
-/* Descriptor tables: one entry a bit field. */
+/* Descriptor tables: one entry per bit field. */
 typedef struct hd_field {
   const char *name, *text;
   uint8_t lo, hi;     /* bits, inclusive */
   uint8_t shift;      /* encoded value = value >> shift */
-  uint64_t fixed;     /* value that the ISA demands; UINT64_MAX: free */
-  uint64_t defined;   /* bit v: the ISA defines the encoded value v; 0: every one */
+  uint64_t fixed;     /* encoded value that the ISA requires; UINT64_MAX: any */
+  uint64_t defined;   /* bit v: the ISA defines the encoded value v; 0: all are defined */
 } hd_field;
 typedef struct hd_descriptor {
   const char *name, *source;
@@ -325,11 +324,11 @@ typedef struct hd_descriptor {
 size_t hd_descriptor_count(void);
 const hd_descriptor *hd_descriptor_get(size_t i);
 const hd_descriptor *hd_descriptor_find(const char *name);
-/* What the field's bits can hold. */
+/* The maximum encoded value of the field. */
 uint64_t hd_field_mask(const hd_field *field);
-/* Is an encoded value one that the ISA defines? */
+/* True if the ISA defines an encoded value. */
 bool hd_field_defined(const hd_field *field, uint64_t encoded);
-/* The defined value nearest to one, in the field's own units; of two the smaller. */
+/* The defined value nearest to `value`, not encoded; the smaller one of two. */
 uint64_t hd_field_nearest(const hd_field *field, int64_t value);
 
 #endif

@@ -1,6 +1,6 @@
 /* Spec/spelling.h: a key of an instruction text that does not depend on the order of its
- * qualifiers. ptxas takes qualifiers in any order; the ISA defines one. Types, state spaces and
- * .row.col keep theirs. heddle-tblgen writes the keys of the rows with this same function. */
+ * qualifiers. ptxas accepts any order, but the ISA defines only one. The order of types, of state
+ * spaces and of .row.col matters. heddle-tblgen computes the rows' keys with this function. */
 #ifndef HD_SPEC_SPELLING_H
 #define HD_SPEC_SPELLING_H
 
@@ -23,7 +23,7 @@ static inline bool hd_spelling_is_one_of(const char *word, size_t n, const char 
   return false;
 }
 
-/* 0: any order; 1: .row.col keep theirs; 2: types keep theirs; 3: state spaces keep theirs. */
+/* 0: any order; the order among words of a class matters for 1 .row.col, 2 types, 3 spaces. */
 static inline int hd_spelling_class(const char *word, size_t n) {
   static const char *const majors[] = {"row", "col"};
   static const char *const types[] = {"f16",   "bf16",      "tf32",     "f32",   "s32",  "s8",
@@ -38,7 +38,7 @@ static inline int hd_spelling_class(const char *word, size_t n) {
   return hd_spelling_is_one_of(word, n, types, sizeof types / sizeof *types) ? 2 : 0;
 }
 
-/* How many words name the instruction; they come first, in order. */
+/* The number of words that name the instruction. They come first, in a fixed order. */
 static inline int hd_spelling_head(const char *text) {
   static const struct {
     const char *begin;
@@ -59,9 +59,9 @@ static inline int hd_spelling_head(const char *text) {
   return 1;
 }
 
-/* Leaves out the qualifier `without` (NULL: none). */
+/* Ignores the qualifier `without` (NULL: none). */
 static inline uint64_t hd_spelling_key(const char *text, const char *without) {
-  uint64_t chain[4] = {0, 1, 2, 3}; /* of any order; of majors; of types and the head; of spaces */
+  uint64_t chain[4] = {0, 1, 2, 3}; /* any order; majors; types and the head; spaces */
   int head = hd_spelling_head(text);
   for (const char *word = text; *word; head--) {
     size_t n = strcspn(word, ".");

@@ -1,4 +1,4 @@
-/* Spec/tables.h: the tables that heddle-tblgen writes. Private to lib/Spec. */
+/* Spec/tables.h: the tables that heddle-tblgen generates. Private to lib/Spec. */
 #ifndef HD_SPEC_TABLES_H
 #define HD_SPEC_TABLES_H
 
@@ -6,9 +6,9 @@
 
 extern const size_t hd_spec_n_rows, hd_spec_n_targets, hd_spec_n_descriptors;
 extern const hd_spec_row hd_spec_rows[];
-extern const uint16_t hd_spec_by_ptx[], hd_spec_by_name[]; /* rows in the order of their texts */
+extern const uint16_t hd_spec_by_ptx[], hd_spec_by_name[]; /* sorted row indices */
 
-/* Order-free keys of the rows' texts (spelling.h), ascending. */
+/* Keys of the rows' texts that ignore the order of qualifiers (spelling.h), ascending. */
 typedef struct hd_spelling {
   uint64_t key;
   uint16_t row;

@@ -1,4 +1,4 @@
-/* Targets by name. */
+/* Finds targets by name. */
 #include <string.h>
 
 #include "Spec/tables.h"
@@ -20,7 +20,7 @@ heddle_status hd_target_parse(const char *name, const hd_target **target) {
   return HEDDLE_UNSUPPORTED;
 }
 
-/* "sm_90x" -> 90; -1 when there is no number. */
+/* "sm_90x" -> 90; -1 if there is no number. */
 static int sm_number(const char *name) {
   int number = 0;
   const char *p = strncmp(name, "sm_", 3) ? name : name + 3;
@@ -32,7 +32,7 @@ static int sm_number(const char *name) {
 }
 
 const char *hd_target_nearest(const char *name) {
-  enum { FIRST_SPARSE = 80 }; /* older ones have no mma.sp, and would be refused in their turn */
+  enum { FIRST_SPARSE = 80 }; /* older targets have no mma.sp */
   int wanted = sm_number(name), best_distance = 1 << 30;
   const char *best = "sm_90a";
   if (wanted < 0)

@@ -1,4 +1,4 @@
-/* Instruction texts: spelling, lookup, likeness. */
+/* Instruction texts: normalization, lookup, similarity. */
 #include "Spec/text.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "Spec/spelling.h"
 #include "Spec/tables.h"
 
-/* Removes the first occurrence of word; true when there was one. */
+/* Removes the first occurrence of word. False if there is none. */
 static bool strip(char *text, const char *word) {
   char *at = strstr(text, word);
   if (!at)
@@ -15,7 +15,7 @@ static bool strip(char *text, const char *word) {
   return true;
 }
 
-/* Puts word in before the first occurrence of `before`; false when absent or too long. */
+/* Inserts word before the first occurrence of `before`. False if there is none, or no space. */
 static bool insert(char *text, const char *before, const char *word) {
   char *at = strstr(text, before);
   size_t n = strlen(word);
@@ -26,7 +26,7 @@ static bool insert(char *text, const char *before, const char *word) {
   return true;
 }
 
-/* Removes word from the end; true when it stood there. */
+/* Removes word from the end. False if the text does not end with it. */
 static bool strip_end(char *text, const char *word) {
   size_t n = strlen(text), n_word = strlen(word);
   if (n < n_word || strcmp(text + n - n_word, word))
@@ -46,14 +46,14 @@ static bool starts_with(const char *text, const char *head) {
   return !strncmp(text, head, strlen(head));
 }
 
-/* ".satfinite" stands right before the destination type, which is s32. */
+/* ".satfinite" is directly before the destination type, which is s32. */
 static void parse_satfinite(hd_instruction *in) {
   char *at = strstr(in->text, ".satfinite.s32.");
   if (at && strip(at, ".satfinite"))
     in->modifiers |= HD_MOD_SATFINITE;
 }
 
-/* .ashift, then a collector, end a tcgen05.mma.sp. */
+/* tcgen05.mma.sp ends with optional .ashift and collector, in this order. */
 static void take_collector(hd_instruction *in, bool (*take)(char *text, const char *word)) {
   static const char *const words[] = {".collector::a::fill", ".collector::a::use",
                                       ".collector::a::lastuse", ".collector::a::discard"};
@@ -67,13 +67,13 @@ static void take_collector(hd_instruction *in, bool (*take)(char *text, const ch
     in->modifiers |= HD_MOD_ASHIFT;
 }
 
-/* Shared memory is by default this CTA's; saying so came with PTX 7.8. */
+/* .shared is the shared memory of this CTA. The explicit ::cta needs PTX 7.8. */
 static void strip_cta(hd_instruction *in) {
   if (strstr(in->text, ".shared::cta") && strip(in->text, "::cta"))
     in->min_ptx = 78;
 }
 
-/* ldmatrix and stmatrix: the state space stands before the type; none is generic addressing. */
+/* ldmatrix, stmatrix: the state space is before the type. Without one: generic addressing. */
 static void parse_space(hd_instruction *in) {
   static const char *const types[] = {".b16", ".b8x16", ".b8"};
   if (strstr(in->text, ".shared::cta.b"))
@@ -86,8 +86,8 @@ static const char *mbarrier_order(const char *text) {
   return strstr(text, "_wait") ? ".acquire" : strstr(text, "arrive") ? ".release" : ".relaxed";
 }
 
-/* mbarrier: the default order and scope may be spelled out, since PTX 8.0; no state space is
- * generic addressing. */
+/* mbarrier: the default order and scope may be explicit since PTX 8.0. No state space means generic
+ * addressing. */
 static void parse_mbarrier(hd_instruction *in) {
   const char *order = mbarrier_order(in->text);
   strip_cta(in);
@@ -98,7 +98,7 @@ static void parse_mbarrier(hd_instruction *in) {
     in->min_ptx = 80;
 }
 
-/* cp.async: hints to the L2 cache came with PTX 7.4, ".shared::cta" with 7.8. */
+/* cp.async: L2 cache hints need PTX 7.4, ".shared::cta" needs 7.8. */
 static void parse_cp_async(hd_instruction *in) {
   static const char *const sizes[] = {".L2::64B", ".L2::128B", ".L2::256B"};
   bool hinted = false;
@@ -110,8 +110,8 @@ static void parse_cp_async(hd_instruction *in) {
     in->defined_ptx = 78;
 }
 
-/* Bulk copies of global memory take a cache hint; tensor copies load tiles unless they say
- * otherwise. */
+/* Bulk copies from or to global memory accept a cache hint. The default mode of tensor copies is
+ * .tile. */
 static void parse_bulk(hd_instruction *in) {
   static const char hint[] = ".L2::cache_hint";
   bool masked = strip_end(in->text, ".cp_mask");
@@ -125,7 +125,7 @@ static void parse_bulk(hd_instruction *in) {
     append(in->text, ".tile");
 }
 
-/* No state space is generic addressing. */
+/* No state space means generic addressing. */
 static void parse_tcgen05(hd_instruction *in) {
   if (strstr(in->text, ".shared::"))
     return;
@@ -135,7 +135,7 @@ static void parse_tcgen05(hd_instruction *in) {
     insert(in->text, ".b64", ".shared::cluster");
 }
 
-/* A fence of which only the scope is said acquires and releases. */
+/* A fence with only a scope is .acq_rel. */
 static void parse_fence(hd_instruction *in) {
   static const char *const scopes[] = {".cta", ".cluster", ".gpu", ".sys"};
   for (unsigned i = 0; i < 4; i++)
@@ -145,7 +145,7 @@ static void parse_fence(hd_instruction *in) {
     }
 }
 
-/* bar is barrier.aligned; where .aligned may be left out, it may stand. .cta came with PTX 7.8. */
+/* bar is barrier.aligned, so .aligned is removed. .cta needs PTX 7.8. */
 static void parse_bar(hd_instruction *in) {
   if (starts_with(strchr(in->text, '.'), ".cta.") && strip(in->text, ".cta"))
     in->min_ptx = 78;
@@ -158,7 +158,7 @@ static const char *cluster_order(const char *text) {
   return starts_with(text, "barrier.cluster.arrive.") ? ".release" : ".acquire";
 }
 
-/* barrier.cluster: the default order may be spelled out, since PTX 8.0, and .aligned left out. */
+/* barrier.cluster: the default order may be explicit since PTX 8.0, and .aligned is optional. */
 static void parse_barrier(hd_instruction *in) {
   const char *order = cluster_order(in->text);
   if (!strstr(in->text, ".aligned"))
@@ -218,7 +218,7 @@ static const hd_spec_row *row_at(size_t i) {
   return &hd_spec_rows[hd_spec_by_ptx[i]];
 }
 
-/* The first place in the index whose text is not less. */
+/* The first position in the index whose text is not less. */
 static size_t lower_bound(const char *text) {
   size_t lo = 0, hi = hd_spec_n_rows;
   while (lo < hi) {
@@ -264,7 +264,7 @@ static bool strip_order(hd_instruction *in, const char *order, const char *scope
          strip(in->text, scope);
 }
 
-/* Hints of cp.async, its state space; of bulk copies of global memory the one hint. */
+/* Removes the cache hints and ::cta of cp.async, and the cache hint of bulk copies. */
 static void strip_hints(hd_instruction *in) {
   static const char *const sizes[] = {".L2::64B", ".L2::128B", ".L2::256B"};
   bool hinted = strstr(in->text, ".global") && strip(in->text, ".L2::cache_hint");
@@ -278,7 +278,7 @@ static void strip_hints(hd_instruction *in) {
     strip(in->text, "::cta");
 }
 
-/* What rows leave optional, where parsing found it misplaced. */
+/* Removes optional parts at positions where hd_instruction_parse does not expect them. */
 static void strip_misplaced(hd_instruction *in) {
   if (starts_with(in->text, "cp.async."))
     strip_hints(in);
@@ -297,7 +297,7 @@ static void strip_misplaced(hd_instruction *in) {
     in->modifiers |= HD_MOD_SCALE_VEC;
 }
 
-/* Length of the words that name the instruction. */
+/* The length of the words that name the instruction. */
 static size_t head_length(const char *text) {
   const char *at = text;
   for (int words = hd_spelling_head(text); words > 0 && *at; words--)
@@ -315,11 +315,11 @@ const hd_spec_row *hd_instruction_respelled(hd_instruction *in) {
   strip_misplaced(in);
   size_t n = head_length(before);
   if (n != head_length(in->text) || memcmp(before, in->text, n))
-    return NULL; /* something stood inside the name */
+    return NULL; /* a removed part was inside the name */
   return row_of_key(hd_spelling_key(in->text, NULL), in->modifiers);
 }
 
-/* Length of the common beginning plus the common end. */
+/* The length of the common prefix plus the common suffix. */
 static size_t likeness(const char *a, const char *b) {
   size_t n_a = strlen(a), n_b = strlen(b), head = 0, tail = 0, least = n_a < n_b ? n_a : n_b;
   while (head < least && a[head] == b[head])
@@ -330,7 +330,7 @@ static size_t likeness(const char *a, const char *b) {
 }
 
 const hd_spec_row *hd_instruction_nearest(const hd_instruction *in) {
-  enum { WINDOW = 64 }; /* texts that share a long beginning lie together */
+  enum { WINDOW = 64 }; /* texts with a long common prefix are close in the index */
   size_t at = lower_bound(in->text), first = at > WINDOW ? at - WINDOW : 0;
   const hd_spec_row *best = row_at(first < hd_spec_n_rows ? first : hd_spec_n_rows - 1);
   size_t best_likeness = 0;
