@@ -28,8 +28,8 @@ enum {
  * (cuTensorMapEncodeTiled). */
 #define HD_MAX_STRIDE (INT64_C(1) << 40)
 
-/* A public argument. A size may have a fixed value; 0 means that the launch passes it. The launch
- * checks the other members. */
+/* A public argument. A size or stride may be fixed; 0 means that the caller passes it. A launch
+ * checks divisible_by, max, at_least and align. */
 typedef struct hd_arg {
   hd_arg_kind kind;
   int64_t fixed;        /* > 0: the size or stride is this constant and not passed by the caller */
