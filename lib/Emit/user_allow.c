@@ -1,6 +1,6 @@
-/* What LLVM IR may say of an epilogue, before it is optimised. It may load, never store. Only what
- * passes here is inlined and unrolled, so sizes are bounded here, too; what is left of it then is
- * held against a stricter list when it is printed (user_print.c). */
+/* The LLVM IR that an epilogue may contain before it is optimised: loads, but no stores. Only IR
+ * that passes these checks is inlined and unrolled, so they also bound its size. The printer
+ * (user_print.c) checks the optimised function against a stricter list. */
 #include <string.h>
 
 #include "Emit/user_screen.h"
@@ -9,14 +9,14 @@
 #include "Support/diag.h"
 
 enum {
-  WIDEST_INTEGER = 64,
-  MOST_FUNCTIONS = 256,
-  DEEPEST_CALL = 32,
-  DEEPEST_TYPE = 8,
-  MOST_MEMBERS = 256, /* of a type, all levels together */
-  MOST_LANES = 16,
-  MOST_WEIGHT = 20000, /* instructions, each call inlined */
-  MOST_OPERANDS = 4096 /* of one instruction */
+  MAX_INTEGER_BITS = 64,
+  MAX_FUNCTIONS = 256,
+  MAX_CALL_DEPTH = 32,
+  MAX_TYPE_DEPTH = 8,
+  MAX_MEMBERS = 256, /* of a type, all levels together */
+  MAX_LANES = 16,
+  MAX_WEIGHT = 20000, /* instructions, with every call inlined */
+  MAX_OPERANDS = 4096 /* of one instruction */
 };
 
 heddle_status hd_user_refuse(heddle_context *ctx, const char *rule, const char *got,
@@ -25,7 +25,7 @@ heddle_status hd_user_refuse(heddle_context *ctx, const char *rule, const char *
                   got, legal);
 }
 
-/* ---- the lists ---- */
+/* ---- allowed opcodes, intrinsics and types ---- */
 
 static bool is_allowed_opcode(LLVMOpcode opcode) {
   switch (opcode) {
@@ -80,7 +80,7 @@ static bool is_allowed_opcode(LLVMOpcode opcode) {
   }
 }
 
-/* How instructions that are refused are called. */
+/* Names of refused instructions, for the diagnostic. */
 static const char *opcode_name(LLVMOpcode opcode) {
   switch (opcode) {
   case LLVMStore:
@@ -114,7 +114,7 @@ static const char *opcode_name(LLVMOpcode opcode) {
   }
 }
 
-/* Hints, which are dropped. */
+/* Optimiser hints, which the printer drops. */
 static bool is_hint(const char *name) {
   static const char *const hints[] = {"llvm.assume", "llvm.lifetime.start.p0",
                                       "llvm.lifetime.end.p0",
@@ -125,15 +125,15 @@ static bool is_hint(const char *name) {
   return false;
 }
 
-/* In an order that ends, whatever the type holds: members are counted on all levels. */
+/* Terminates for every type: the depth and the number of members of all levels are bounded. */
 static bool is_allowed_type(LLVMTypeRef type, int depth, int *members) {
-  if (depth > DEEPEST_TYPE || ++*members > MOST_MEMBERS)
+  if (depth > MAX_TYPE_DEPTH || ++*members > MAX_MEMBERS)
     return false;
   switch (LLVMGetTypeKind(type)) {
   case LLVMIntegerTypeKind:
-    return LLVMGetIntTypeWidth(type) <= WIDEST_INTEGER;
+    return LLVMGetIntTypeWidth(type) <= MAX_INTEGER_BITS;
   case LLVMVectorTypeKind:
-    return LLVMGetVectorSize(type) <= MOST_LANES &&
+    return LLVMGetVectorSize(type) <= MAX_LANES &&
            is_allowed_type(LLVMGetElementType(type), depth + 1, members);
   case LLVMArrayTypeKind:
     return LLVMGetArrayLength2(type) <= HD_USER_TABLE_BYTES &&
@@ -164,9 +164,9 @@ static bool is_allowed(LLVMTypeRef type) {
 
 /* ---- one instruction ---- */
 
-/* What an address is computed from, as far as that is one value. */
+/* The base of an address, found by following getelementptr, casts and freeze. */
 static LLVMValueRef base_of(LLVMValueRef address) {
-  for (int step = 0; step < 256; step++) { /* in dead code an address may be its own base */
+  for (int step = 0; step < 256; step++) { /* in dead code an address may be based on itself */
     LLVMOpcode opcode = LLVMIsAConstantExpr(address)  ? LLVMGetConstOpcode(address)
                         : LLVMIsAInstruction(address) ? LLVMGetInstructionOpcode(address)
                                                       : (LLVMOpcode)0;
@@ -186,7 +186,8 @@ static LLVMValueRef base_of(LLVMValueRef address) {
   return address;
 }
 
-/* LLVM takes such a load for an assurance that its path is never taken, and drops the path. */
+/* True for an address from a constant other than a global. LLVM assumes that such a load is never
+ * executed, and deletes the path that leads to it. */
 static bool is_nowhere(LLVMValueRef address) {
   LLVMValueRef base = base_of(address);
   bool chosen = LLVMIsASelectInst(base) || LLVMIsAPHINode(base);
@@ -234,7 +235,7 @@ static heddle_status check_call(heddle_context *ctx, LLVMValueRef call) {
       strcmp(name, "llvm.tanh.f32") == 0 && !(LLVMGetFastMathFlags(call) & LLVMFastMathApproxFunc);
   if (row >= 0 && !exact)
     return HEDDLE_OK;
-  /* Of vectors: taken apart later, then held against the list again. */
+  /* The scalarizer splits intrinsics on vectors later. The printer then checks the parts. */
   bool vector =
       LLVMGetIntrinsicID(callee) && LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMVectorTypeKind;
   if (vector)
@@ -247,13 +248,13 @@ static heddle_status check_call(heddle_context *ctx, LLVMValueRef call) {
       name);
 }
 
-/* Constants may be as deep as the text: walked to a bound, and refused behind it. */
+/* Constants may be nested to any depth. Those deeper than the limit are refused. */
 static bool is_allowed_constant(LLVMValueRef value, int depth) {
   if (!LLVMIsConstant(value) || LLVMIsAFunction(value) || LLVMIsAGlobalVariable(value) ||
       !LLVMIsAConstantExpr(value))
     return true;
   LLVMOpcode opcode = LLVMGetConstOpcode(value);
-  if (depth > DEEPEST_TYPE || (opcode != LLVMGetElementPtr && opcode != LLVMAddrSpaceCast))
+  if (depth > MAX_TYPE_DEPTH || (opcode != LLVMGetElementPtr && opcode != LLVMAddrSpaceCast))
     return false;
   for (int i = 0; i < LLVMGetNumOperands(value); i++)
     if (!is_allowed_constant(LLVMGetOperand(value, (unsigned)i), depth + 1))
@@ -263,7 +264,7 @@ static bool is_allowed_constant(LLVMValueRef value, int depth) {
 
 static heddle_status check_operands(heddle_context *ctx, LLVMValueRef in) {
   int n = LLVMGetNumOperands(in);
-  if (n > MOST_OPERANDS)
+  if (n > MAX_OPERANDS)
     return hd_user_refuse(ctx, "user.size", "an instruction of more operands", "up to 4096");
   for (int i = 0; i < n; i++) {
     LLVMValueRef operand = LLVMGetOperand(in, (unsigned)i);
@@ -299,30 +300,30 @@ static heddle_status check_instruction(heddle_context *ctx, LLVMValueRef in) {
 static heddle_status check_body(heddle_context *ctx, LLVMValueRef function, int *weight) {
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
     for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-      if (++*weight > MOST_WEIGHT)
+      if (++*weight > MAX_WEIGHT)
         return hd_user_refuse(ctx, "user.size", "more than 20000 instructions", "up to 20000");
       HD_TRY(check_instruction(ctx, i));
     }
   return HEDDLE_OK;
 }
 
-/* The path of calls that leads to a function. */
+/* The chain of calls that leads to a function. */
 typedef struct call_path {
   const struct call_path *up;
   LLVMValueRef function;
-  int depth, *weight; /* instructions on all paths: each call is inlined */
+  int depth, *weight; /* weight: instructions, with every call inlined */
 } call_path;
 
-/* Recursion cannot be inlined, nor can thousands of calls. */
+/* Refuses recursion, deep call chains, and too many instructions once all calls are inlined. */
 static heddle_status check_calls(heddle_context *ctx, const call_path *path) {
   for (const call_path *p = path->up; p; p = p->up)
-    if (p->function == path->function || path->depth > DEEPEST_CALL)
+    if (p->function == path->function || path->depth > MAX_CALL_DEPTH)
       return hd_user_refuse(ctx, "user.call", "recursion", "calls up to 32 deep");
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(path->function); b;
        b = LLVMGetNextBasicBlock(b))
     for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
       LLVMValueRef callee = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
-      if (++*path->weight > MOST_WEIGHT)
+      if (++*path->weight > MAX_WEIGHT)
         return hd_user_refuse(ctx, "user.call", "more than 20000 instructions, all calls inlined",
                               "up to 20000");
       if (callee && LLVMIsAFunction(callee) && !LLVMIsDeclaration(callee))
@@ -374,7 +375,7 @@ heddle_status hd_user_allow(heddle_context *ctx, LLVMModuleRef module) {
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
     if (LLVMIsDeclaration(f))
       continue;
-    if (++n_functions > MOST_FUNCTIONS)
+    if (++n_functions > MAX_FUNCTIONS)
       return hd_user_refuse(ctx, "user.module", "more than 256 functions", "up to 256");
     HD_TRY(check_function(ctx, f, &weight));
   }

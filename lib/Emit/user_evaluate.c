@@ -1,5 +1,5 @@
-/* The user's epilogue on the host: floating-point values as doubles, integers sign-extended to 64
- * bits. */
+/* Evaluates the user's epilogue on the host. Floating-point values are doubles; integers are
+ * sign-extended to 64 bits. */
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ typedef union value {
   int64_t i;
 } value;
 
-/* An address: of which memory (0 nothing, 1 the user's, 2 and up a table), and where. */
+/* An address encodes a memory (0: none, 1: the user's, 2 and up: a table) and an offset in it. */
 enum { SPACE_SHIFT = 48, USER_SPACE = 1, FIRST_TABLE = 2 };
 static int64_t address_in(int64_t space, int64_t offset) {
   return (space << SPACE_SHIFT) + offset;
@@ -143,7 +143,7 @@ static bool compare_floats(unsigned predicate, double a, double b) {
   return (predicate & is) != 0;
 }
 
-/* Of IEEE 754-2019: what is no number passes through, as it does not through fmin. */
+/* minimum and maximum of IEEE 754-2019. They propagate NaN; fmin and fmax do not. */
 static double minimum(double a, double b) {
   return isnan(a) || isnan(b) ? NAN : fmin(a, b);
 }
@@ -209,7 +209,7 @@ static value call_op(const hd_user_call_info *call, value a, value b, value c) {
 
 /* ---- one instruction ---- */
 
-/* float and i32, double and i64: the same bits. */
+/* Reinterprets bits: float as i32, double as i64, and the reverse. */
 static value bit_cast(value x, hd_user_type from, hd_user_type to) {
   float f = (float)x.f;
   int32_t bits = (int32_t)x.i;
@@ -221,7 +221,7 @@ static value bit_cast(value x, hd_user_type from, hd_user_type to) {
     memcpy(&f, &bits, sizeof f);
     return (value){.f = f};
   }
-  return x; /* a double lies in `value` as its bits do */
+  return x; /* the union already stores a double as its bits */
 }
 
 static value cast_op(const hd_user_instruction *in, value x) {
@@ -242,11 +242,11 @@ static value cast_op(const hd_user_instruction *in, value x) {
   case HD_USER_LLVMBitCast:
     return bit_cast(x, from, in->type);
   default:
-    return x; /* sext, fpext, fptrunc, freeze: the value as it is */
+    return x; /* sext, fpext, fptrunc, freeze: the value is unchanged */
   }
 }
 
-/* An i1, whose true is -1 when sign-extended. */
+/* An i1. Sign-extended, true is -1. */
 static value truth(bool is) {
   return (value){.i = -(int64_t)is};
 }
@@ -260,7 +260,7 @@ static int bytes_of(hd_user_type type) {
 static value as_number(uint64_t bits, hd_user_type type) {
   uint32_t low = (uint32_t)bits;
   float single;
-  value x = {.i = (int64_t)bits}; /* a double's bits, too */
+  value x = {.i = (int64_t)bits}; /* also the bits of a double */
   if (type == HD_USER_FLOAT) {
     memcpy(&single, &low, sizeof single);
     x.f = single;
@@ -333,7 +333,7 @@ static value evaluate(const run *r, const hd_user_instruction *in) {
 
 /* ---- blocks ---- */
 
-/* Phis read values from further up only, so none reads another's new one. */
+/* Phis read only values from earlier blocks, so no phi reads the new value of another. */
 static value choose(const run *r, const hd_user_instruction *phi, int32_t from) {
   const hd_user_edge *edge = &r->f->edge[phi->first_edge];
   for (int32_t i = 0; i < phi->n_edges; i++)
@@ -371,13 +371,13 @@ double hd_user_call(const hd_user_function *f, hd_user_memory *memory, double ac
     if (f->instruction[last].op == HD_USER_LLVMRet)
       return read_value(&r, &f->instruction[last].operand[0]).f;
     from = block;
-    block = next_block(&r, &f->instruction[last]); /* further down: it ends */
+    block = next_block(&r, &f->instruction[last]); /* a later block, so the loop ends */
   }
 }
 
 static bool is_evaluated(const hd_user_instruction *in) {
   bool narrow = in->op == HD_USER_LLVMBitCast &&
-                (in->type == 16 || in->operand[0].type == 16); /* half's bits */
+                (in->type == 16 || in->operand[0].type == 16); /* the bits of a half */
   bool pointer = (in->op == HD_USER_LLVMLoad && hd_user_is_ptr(in->type)) ||
                  (in->op == HD_USER_LLVMICmp && hd_user_is_ptr(in->operand[0].type));
   return !narrow && !pointer;

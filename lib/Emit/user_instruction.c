@@ -1,4 +1,4 @@
-/* One instruction of the user's epilogue: each class of user_ops.def has its way. */
+/* Parses one instruction of the user's epilogue. Each class of user_ops.def has its syntax. */
 #include <string.h>
 
 #include "Emit/user_reader.h"
@@ -60,7 +60,7 @@ static heddle_status read_compare(hd_user_reader *r, hd_user_instruction *in) {
     return hd_user_refuse_here(r, "operands of its kind");
   if (!hd_user_is_ptr(type))
     return hd_user_read_pair(r, type, in);
-  in->n_operands = 2; /* is there a pointer at all? */
+  in->n_operands = 2; /* pointers can only be compared with null */
   HD_TRY(hd_user_read_operand(r, type, &in->operand[0]));
   HD_TRY(hd_user_expect(r, ','));
   in->operand[1] = (hd_user_operand){.kind = HD_USER_NULL, .type = type};

@@ -1,6 +1,5 @@
-/* Functions of <math.h> in the user's epilogue, as clang leaves them: calls of expf, or of
- * llvm.exp.f32, become calls of the definitions in user_math.ll, which are then inlined like the
- * user's own. */
+/* Functions of <math.h> in the user's epilogue. Clang leaves calls of expf or of llvm.exp.f32. They
+ * become calls of the definitions in user_math.ll, which are then inlined like the user's own. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +18,7 @@ static const char definitions[] =
 
 enum { NAME_BYTES = 40 };
 
-/* "expf", "llvm.exp.f32" -> "heddle.expf". False: such a name is none of those. */
+/* "expf", "llvm.exp.f32" -> "heddle.expf". False: the callee cannot have a definition. */
 static bool definition_name(const char *callee, char out[NAME_BYTES]) {
   size_t n = strlen(callee);
   bool intrinsic = n > 9 && strncmp(callee, "llvm.", 5) == 0 && strcmp(callee + n - 4, ".f32") == 0;
@@ -30,7 +29,7 @@ static bool definition_name(const char *callee, char out[NAME_BYTES]) {
   return true;
 }
 
-/* Of tanh there is an approximation for calls that say afn; the others go to the definition. */
+/* Calls of tanh with afn use the GPU's approximation. The others are redirected to a definition. */
 static void redirect_exact(LLVMModuleRef module, LLVMValueRef tanh, const char *name) {
   LLVMTypeRef type = LLVMGlobalGetValueType(tanh);
   LLVMValueRef exact = LLVMGetNamedFunction(module, name);
@@ -49,7 +48,7 @@ static bool is_approximate(const char *callee) {
   return strcmp(callee, "llvm.tanh.f32") == 0;
 }
 
-/* A declaration that may have a definition here, and that definition's name. */
+/* True if a function is a declaration that may have a definition here, whose name is set. */
 static bool wants_definition(LLVMValueRef function, char name[NAME_BYTES]) {
   const char *callee = LLVMGetValueName(function);
   return LLVMIsDeclaration(function) && definition_name(callee, name) &&
@@ -64,7 +63,7 @@ static bool any_wants_definition(LLVMModuleRef module) {
   return false;
 }
 
-/* Gives a declaration the name of its definition in `math`, where there is one of its type. */
+/* Gives a declaration the name of its definition in `math`, if one of the same type exists. */
 static bool take_definition(LLVMModuleRef module, LLVMModuleRef math, LLVMValueRef function) {
   char name[NAME_BYTES];
   if (!wants_definition(function, name))
@@ -101,7 +100,7 @@ heddle_status hd_user_link_math(heddle_context *ctx, LLVMModuleRef module) {
     LLVMDisposeModule(math);
     return HEDDLE_OK;
   }
-  if (LLVMLinkModules2(module, math)) /* it takes `math` either way */
+  if (LLVMLinkModules2(module, math)) /* consumes `math`, even on failure */
     return hd_user_refuse(ctx, "user.function", "a function named heddle.*", "other names");
   return HEDDLE_OK;
 }

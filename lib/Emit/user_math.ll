@@ -1,6 +1,6 @@
-; What a user's epilogue may call of <math.h>, for tensor-core epilogues: made of the approximations that
-; the GPU has, with relative errors of some units in the last place over the whole range (the bounds:
-; test_user_math.c). No table, no loop, no bits of a float: the host evaluates it in double precision.
+; The functions of <math.h> that a user's epilogue may call, built from the approximations of the GPU. The
+; relative errors are a few units in the last place over the whole range (bounds: test_user_math.c). There are
+; no tables, loops or accesses to the bits of a float, so that the host can evaluate them in double precision.
 declare float @llvm.fma.f32(float, float, float)
 declare float @llvm.fabs.f32(float)
 declare float @llvm.minimum.f32(float, float)
@@ -63,7 +63,7 @@ define float @heddle.exp2f(float %x) {
   ret float %y
 }
 
-; 2^j 2^f, j whole; beyond 1000 the first factor is infinite or 0 all the same.
+; exp x = 2^j 2^f with an integer j. For |x| above 1000, 2^j is infinite or 0, so x is clamped.
 define float @heddle.expf(float %x) {
   %least = call float @llvm.maximum.f32(float %x, float -1000.0)
   %in = call float @llvm.minimum.f32(float %least, float 1000.0)
@@ -142,7 +142,7 @@ define float @heddle.log10f(float %x) {
   ret float %y
 }
 
-; 1 - 2 / (1 + exp 2a), a = |x|; below 0.3 the series.
+; 1 - 2 / (1 + exp 2a), a = |x|. Below 0.3, the power series.
 define float @heddle.tanhf(float %x) {
   %a = call float @llvm.fabs.f32(float %x)
   %b = fmul float %a, 2.0
@@ -163,7 +163,7 @@ define float @heddle.tanhf(float %x) {
   ret float %y
 }
 
-; 1 - 2 Phi(-a sqrt 2), the tail as in the activation gelu; below 0.5 the series.
+; 1 - 2 Phi(-a sqrt 2), with the tail as in the gelu activation. Below 0.5, the power series.
 define float @heddle.erff(float %x) {
   %whole = call float @llvm.fabs.f32(float %x)
   %a = call float @llvm.minimum.f32(float %whole, float 6.0)
@@ -196,7 +196,7 @@ define float @heddle.erff(float %x) {
   ret float %y
 }
 
-; Less whole turns, in two parts.
+; Subtracts multiples of 2 pi, which is represented as the sum of two floats.
 define float @heddle.sinf(float %x) {
   %t = fmul float %x, 0x3FC45F3060000000
   %j = call float @llvm.rint.f32(float %t)

@@ -1,5 +1,5 @@
-/* Reads the user's epilogue from the text of user_ir.h. Everything is written before it is used,
- * and branches lead forward, so one pass over the text is enough, and no loop can be said. */
+/* Parses the user's epilogue in the text of user_ir.h. Definitions precede uses and branches go
+ * forward, so one pass over the text is enough, and loops cannot be expressed. */
 #include <string.h>
 
 #include "Emit/user_reader.h"
@@ -16,7 +16,7 @@ static heddle_status begin_block(hd_user_reader *r) {
   int32_t label;
   if (word.n && r->at + word.n < r->end && r->at[word.n] == ':')
     r->at += word.n + 1;
-  else if (f->n_blocks == 0) /* LLVM gives it the next number */
+  else if (f->n_blocks == 0) /* LLVM gives an unlabelled entry block the next number */
     word = (hd_user_word){&numbers[r->n_unnamed], 1};
   else
     return hd_user_refuse_here(r, "a label in front of each block");
@@ -39,7 +39,7 @@ static heddle_status read_block(hd_user_reader *r) {
   return HEDDLE_OK;
 }
 
-/* Labels become numbers of blocks. */
+/* Replaces the labels in branches and phis by block numbers. */
 static heddle_status resolve_labels(hd_user_reader *r) {
   hd_user_function *f = r->f;
   for (int32_t i = 0; i < r->n_labels; i++)
@@ -54,7 +54,7 @@ static heddle_status resolve_labels(hd_user_reader *r) {
   return HEDDLE_OK;
 }
 
-/* (sum, row, col, user), or of pairs (gate, up, row, col, user). */
+/* (sum, row, col, user), or for pairs (gate, up, row, col, user). */
 #define PARAMETERS "the parameters float or i32 (of pairs two of them), i32, i32, ptr"
 static heddle_status read_parameters(hd_user_reader *r) {
   enum { N_OTHERS = 3 };
@@ -115,7 +115,7 @@ static heddle_status put_element(hd_user_reader *r, hd_user_table *table, hd_use
   HD_TRY(hd_user_read_operand(r, type, &value));
   if (value.kind != HD_USER_INT && value.kind != HD_USER_REAL)
     return hd_user_refuse_here(r, "numbers");
-  uint64_t bits = (uint64_t)value.i; /* of a double, too */
+  uint64_t bits = (uint64_t)value.i; /* also the bits of a double */
   float single = (float)value.f;
   uint32_t single_bits;
   memcpy(&single_bits, &single, sizeof single_bits);
@@ -125,7 +125,7 @@ static heddle_status put_element(hd_user_reader *r, hd_user_table *table, hd_use
     bits = hd_elem_from_double(type == HD_USER_HALF ? HEDDLE_F16 : HEDDLE_BF16, value.f);
   if (r->f->n_table_bytes + n > HD_USER_TABLE_BYTES)
     return hd_user_refuse_count(r, "bytes of constants", HD_USER_TABLE_BYTES);
-  for (int i = 0; i < n; i++) /* a GPU's order: the low byte first */
+  for (int i = 0; i < n; i++) /* little-endian, as on the GPU */
     r->f->table_bytes[r->f->n_table_bytes++] = (uint8_t)(bits >> 8 * i);
   table->n_bytes += n;
   return HEDDLE_OK;
@@ -167,7 +167,7 @@ static heddle_status read_table(hd_user_reader *r) {
   return HEDDLE_OK;
 }
 
-/* What says nothing here: the callee of a call is looked up by its name. */
+/* Skips lines that are not needed. Callees are found by name, without their declarations. */
 static bool accept_line(hd_user_reader *r) {
   if (!hd_user_accept_word(r, "declare") && !hd_user_accept_word(r, "source_filename") &&
       !hd_user_accept_word(r, "target"))

@@ -1,5 +1,5 @@
-/* The user's function, optimised, as the text of user_ir.h: only what that text can say is said,
- * anything else refused by name. */
+/* Prints the user's optimised function as the text of user_ir.h. What that text cannot express is
+ * refused by name. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ typedef struct printing {
   heddle_context *ctx;
   LLVMTargetDataRef layout;
   hd_strbuf *out;
-  int n_helpers; /* values of our own: %h0, … */
+  int n_helpers; /* values that the printer adds: %h0, … */
 } printing;
 
 static heddle_status refuse(const printing *p, LLVMValueRef what) {
@@ -26,7 +26,7 @@ static heddle_status refuse(const printing *p, LLVMValueRef what) {
   return status;
 }
 
-/* 0: the text has no such type. Constant memory (4) is read as generic. */
+/* 0: the text has no such type. Pointers to constant memory (4) become generic. */
 static hd_user_type type_of(LLVMTypeRef type) {
   switch (LLVMGetTypeKind(type)) {
   case LLVMIntegerTypeKind: {
@@ -90,7 +90,7 @@ static void put_real(printing *p, LLVMValueRef value, hd_user_type type) {
     hd_strbuf_printf(p->out, "0x%016" PRIX64, bits);
 }
 
-/* undef and poison may be any value: zero is one. */
+/* undef and poison may take any value, so they are printed as zero. */
 static heddle_status put_operand(printing *p, LLVMValueRef value) {
   hd_user_type type = type_of(LLVMTypeOf(value));
   if (LLVMIsAInstruction(value) || LLVMIsAArgument(value))
@@ -128,7 +128,7 @@ static heddle_status put_typed(printing *p, LLVMValueRef value) {
 
 /* ---- addresses ---- */
 
-/* Adds to the sum of bytes: a constant, or a line that multiplies and adds. */
+/* Adds index * bytes to the offset: to `constant`, or to helper `sum` by printed instructions. */
 static heddle_status add_index(printing *p, LLVMValueRef index, uint64_t bytes, int64_t *constant,
                                int *sum) {
   if (LLVMIsAConstantInt(index)) {
@@ -154,7 +154,7 @@ static heddle_status add_index(printing *p, LLVMValueRef index, uint64_t bytes, 
   return HEDDLE_OK;
 }
 
-/* The distance in bytes that a getelementptr, instruction or constant, adds. */
+/* The byte offset that a getelementptr adds, for an instruction or a constant. */
 static heddle_status sum_indices(printing *p, LLVMValueRef gep, int64_t *constant, int *sum) {
   LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
   for (int i = 1; i < LLVMGetNumOperands(gep); i++) {
@@ -175,7 +175,8 @@ static heddle_status sum_indices(printing *p, LLVMValueRef gep, int64_t *constan
 
 static heddle_status put_value_of_constant(printing *p, LLVMValueRef constant, char name[32]);
 
-/* The name of an address: of a value, a table, or lines that compute it (in the current block). */
+/* Names an address: a value or a table. For a constant expression, prints instructions in the
+ * current block that compute the address. */
 static heddle_status name_address(printing *p, LLVMValueRef address, char name[32]) {
   if (LLVMIsAConstantExpr(address))
     return put_value_of_constant(p, address, name);
@@ -391,7 +392,7 @@ static heddle_status put_load(printing *p, LLVMValueRef in) {
   return HEDDLE_OK;
 }
 
-/* One index over numbers stays as it is; all else becomes bytes. */
+/* Keeps a getelementptr with one index and a loadable element type; others become byte offsets. */
 static heddle_status put_address(printing *p, LLVMValueRef in) {
   char name[32];
   hd_user_type element = type_of(LLVMGetGEPSourceElementType(in));
@@ -412,7 +413,7 @@ static heddle_status put_address(printing *p, LLVMValueRef in) {
   return HEDDLE_OK;
 }
 
-/* A freeze of an address, and a cast that the text does not tell apart: the address itself. */
+/* True for a freeze of an address, and for an addrspacecast that keeps the type of the text. */
 static bool is_same_address(LLVMValueRef in) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(in);
   return (opcode == LLVMFreeze || opcode == LLVMAddrSpaceCast) &&
@@ -434,7 +435,7 @@ static heddle_status put_instruction(printing *p, LLVMValueRef in) {
   int op = 0;
   while (op < HD_N_USER_OPS && hd_user_ops[op].opcode != (int)opcode)
     op++;
-  if (opcode == LLVMCall && !has_result) /* hints, of what was allowed */
+  if (opcode == LLVMCall && !has_result) /* of the allowed calls, only hints return void */
     return HEDDLE_OK;
   if (op == HD_N_USER_OPS || (has_result && !type_of(LLVMTypeOf(in))))
     return refuse(p, in);
@@ -485,7 +486,7 @@ static bool flatten(LLVMTargetDataRef layout, LLVMValueRef value, uint8_t *bytes
   return n > 0;
 }
 
-/* Constants that are still used, by their bytes. */
+/* Prints the constants that are still used, as arrays of bytes. */
 static heddle_status put_tables(printing *p, LLVMModuleRef module) {
   size_t all = 0;
   int n = 0;
@@ -512,9 +513,9 @@ static heddle_status put_tables(printing *p, LLVMModuleRef module) {
   return HEDDLE_OK;
 }
 
-/* ---- all ---- */
+/* ---- the function ---- */
 
-/* Names of our own, so that the user's never stand in the text; LLVM keeps them apart. */
+/* Replaces all names, so that no user's name appears in the text. LLVM makes the names unique. */
 static void rename_all(LLVMModuleRef module, LLVMValueRef function) {
   for (LLVMValueRef g = LLVMGetFirstGlobal(module); g; g = LLVMGetNextGlobal(g))
     LLVMSetValueName2(g, "table", 5);
