@@ -1,4 +1,4 @@
-/* One attempt to compile: passes, emission, assembly, and what is remembered of it. */
+/* One attempt to compile: passes, emission, assembly, and the cache. */
 #include "Compile/attempt.h"
 
 #include <stdio.h>
@@ -29,8 +29,8 @@ static char *header_text(const hd_front *f, const char *schedule, hd_arena *aren
   return text;
 }
 
-/* One a kernel, in their order. Where some read a copy of B, or store columns that are combined,
- * the kernel that does that comes last, and has none. */
+/* Finds the plan of each kernel, in order. If B is copied or columns are combined, adds the kernel
+ * that does so at the end. That kernel has no plan. */
 static heddle_status find_plans(heddle_context *ctx, const hd_problem *p, hd_module *module,
                                 const hd_plan *plans[HD_MAX_VARIANTS + 1]) {
   int32_t n = 0;
@@ -53,7 +53,7 @@ static heddle_status find_plans(heddle_context *ctx, const hd_problem *p, hd_mod
 
 /* ---- buckets that were chosen ---- */
 
-/* The last kernel has no border. */
+/* The last kernel has no upper limit (at_most). */
 static int32_t bucket_of(const hd_attempt *a, const hd_op *kernel) {
   const hd_bucket_plan *plan = &a->chosen->plan;
   int64_t to = hd_op_int(kernel, HD_ATTR_AT_MOST, 0);
@@ -70,7 +70,7 @@ static bool has_fallen_back(const hd_chosen *chosen) {
   return false;
 }
 
-/* In whose place they are. */
+/* Records in the manifest the first choice of each variant whose bucket fell back. */
 static void name_first(const hd_attempt *a, const hd_plan *const *plans, hd_arena *arena,
                        hd_manifest *m) {
   char words[HD_SCHEDULE_TEXT];
@@ -95,7 +95,7 @@ static heddle_status build(hd_pass_context *pass, const hd_front *f,
                            const heddle_compile_options *options, hd_hash hash,
                            heddle_compiled *c, hd_attempt *a) {
   heddle_context *ctx = pass->ctx;
-  /* Of the problem, before passes take it apart. */
+  /* The header describes the problem, which the passes are about to rewrite. */
   char *header = header_text(f, c->schedule, &c->arena);
   HD_TRY(hd_run_pipeline(pass, f->module, &(hd_pipeline_options){.start_after = f->last_pass}));
   const hd_plan *plans[HD_MAX_VARIANTS + 1];
@@ -139,7 +139,7 @@ static heddle_status check_user(heddle_context *ctx, const hd_front *f,
   return HEDDLE_OK;
 }
 
-/* A cache that cannot be written costs time and nothing else. */
+/* Caches an entry. Adds only a note if the cache cannot be written, since no result is lost. */
 static void keep(heddle_context *ctx, const char *folder, hd_hash key,
                  const hd_cache_entry *entry) {
   heddle_context *said = heddle_context_create();
@@ -151,7 +151,7 @@ static void keep(heddle_context *ctx, const char *folder, hd_hash key,
   heddle_context_free(said);
 }
 
-/* Right, and so slow that it is hardly meant. */
+/* Warns of an emulated instruction. Its results are correct, but it is very slow. */
 static void warn_emulated(heddle_context *ctx, const hd_front *f) {
   const char *target = f->problem.target->name;
   bool plain = !strpbrk(target, "af");
@@ -171,7 +171,7 @@ static heddle_status print_schedules(heddle_context *ctx, hd_module *module, hd_
   return status;
 }
 
-/* Where the schedule is a plan of several buckets, the module gets a kernel for each. */
+/* If the schedule is a plan of several buckets, creates a kernel for each of them. */
 static heddle_status split_buckets(hd_pass_context *pass, hd_front *f, const hd_chosen *chosen) {
   hd_bucket_plan plan;
   const hd_op *kernel = f->problem.kernel;
@@ -200,7 +200,7 @@ static heddle_status list_schedules(heddle_context *ctx, hd_module *module, hd_a
   return HEDDLE_OK;
 }
 
-/* That ptxas refused an attempt is kept as well, by the same key: no PTX, and the buckets. */
+/* Refusals by ptxas are cached too, under the same key: without PTX, with the refused buckets. */
 static const char refused_word[] = "refused";
 
 static void keep_refusal(heddle_context *ctx, const char *folder, hd_hash key,
@@ -226,8 +226,8 @@ static void read_refusal(const char *text, hd_refusal *refusal) {
   }
 }
 
-/* HEDDLE_UNSUPPORTED: it was refused. What an author's schedule or the last attempt was refused
- * for, only ptxas can tell. */
+/* Looks up the attempt. HEDDLE_UNSUPPORTED: it was refused. Cached refusals of an author's schedule
+ * and of the last attempt are ignored, so that ptxas runs again and its message is reported. */
 static heddle_status get(const char *folder, hd_hash key, heddle_compiled *c, hd_attempt *a) {
   HD_TRY(hd_cache_get(folder, key, &c->entry));
   if (c->entry.ptx)
@@ -238,7 +238,7 @@ static heddle_status get(const char *folder, hd_hash key, heddle_compiled *c, hd
   return a->refusal.any ? HEDDLE_UNSUPPORTED : HEDDLE_NOT_FOUND;
 }
 
-/* Manifests say in whose place a schedule is. */
+/* Adds the first choices of buckets that fell back to the key, because manifests contain them. */
 static hd_hash fold_first(hd_hash key, const hd_chosen *chosen) {
   for (int32_t i = 0; chosen && i < chosen->plan.n; i++) {
     char words[HD_SCHEDULE_TEXT];
@@ -251,8 +251,8 @@ static hd_hash fold_first(hd_hash key, const hd_chosen *chosen) {
   return key;
 }
 
-/* What the front end knows, before any pass has chosen memory or sync, is the cache key's
- * material. */
+/* The cache key is computed from the module of the front end, before any pass has chosen memory or
+ * synchronisation. */
 static heddle_status find_or_build(hd_pass_context *pass, hd_front *f,
                                    const heddle_compile_options *options, hd_attempt *a,
                                    heddle_compiled *c) {

@@ -28,7 +28,7 @@ static heddle_status check_size(heddle_context *ctx, const hd_op *kernel,
   return HEDDLE_OK;
 }
 
-/* The kernel's own words, and the bucket's over them. */
+/* Sets the schedule words of a bucket's kernel. The bucket's words override the kernel's. */
 static void set_words(hd_module *m, hd_plan *plan, const hd_schedule_words *own,
                       const hd_bucket *b) {
   hd_schedule_words words = *own;

@@ -1,11 +1,11 @@
-/* Compile/build.h: which Heddle this is. The version says what was released; the sources' hash says
- * what code comes out. */
+/* Compile/build.h: identifies this build of Heddle. The version names the release; the hash of the
+ * sources identifies the code that this build generates. */
 #ifndef HD_BUILD_H
 #define HD_BUILD_H
 
-/* The hash of all sources that make code: those of the generator, specs/, and LLVM's version. */
+/* The hash of all inputs to code generation: the generator's sources, specs/, LLVM's version. */
 void hd_build_sources(char out[33]);
-/* git's commit, "-dirty" after it when files differ from it; "unknown" outside of git. */
+/* The git commit, followed by "-dirty" if files differ from it; "unknown" outside of git. */
 const char *hd_build_commit(void);
 const char *hd_build_llvm(void); /* "22.1.2" */
 

@@ -1,18 +1,18 @@
-/* Compile/cache_key.h: what makes two compiles the same. */
+/* Compile/cache_key.h: hashes that identify a kernel and an entry of the cache. */
 #ifndef HD_CACHE_KEY_H
 #define HD_CACHE_KEY_H
 
 #include "IR/ir.h"
 #include "heddle/compile.h"
 
-/* What a kernel is made from, on any machine: the module after select_shape (it holds target,
- * schedule and instruction), the spec tables, the versions of Heddle and LLVM, the user's epilogue.
- * Manifests hold it. */
+/* The hash of a kernel's inputs, the same on every machine: the module after select_shape (with
+ * target, schedule and instruction), the spec tables, the versions of Heddle and LLVM, and the
+ * user's epilogue. Manifests contain this hash. */
 hd_hash hd_kernel_hash(const hd_module *front, const heddle_compile_options *options);
 
-/* And by what: Heddle's very sources, the manifest's version, and whether and by which ptxas it is
- * assembled. Never a path. False: there is no cache, or ptxas is no file here but a name that is
- * found on PATH, which may be another one tomorrow. */
+/* The key of the cache: the kernel's hash, the hash of Heddle's sources, the manifest's version,
+ * whether ptxas is used, and the stamp of its file, but never a path. False: there is no cache, or
+ * ptxas is only a name to be found on PATH, which may refer to another program later. */
 bool hd_cache_key(hd_hash kernel, const heddle_compile_options *options, hd_hash *key);
 
 #endif

@@ -1,11 +1,11 @@
-/* The fourth kind of kernel: as of a copy its role level is short, written here as text and checked
- * by itself. Warps divide the parts of a column, of short ones several. */
+/* The combine kernel. Like the copy kernel, it is short, written here as text of role level, and
+ * checked separately. The warps divide the parts of a column, or of several short columns. */
 #include "Compile/combine_kernel.h"
 
 #include "Compile/copy_kernel.h"
 #include "Support/strbuf.h"
 
-enum { MOST_WARPS = 8, PART = 512 /* bytes that a warp adds up at a time: 16 a lane */ };
+enum { MAX_WARPS = 8, PART = 512 /* bytes that a warp adds up at a time: 16 per lane */ };
 
 static int32_t elem_bytes(const hd_problem *p) {
   return heddle_elem_get(p->d.elem)->container_bits / 8;
@@ -13,17 +13,17 @@ static int32_t elem_bytes(const hd_problem *p) {
 
 static int64_t rows_of(const hd_problem *p) { return p->m.value / hd_rows_of_d(p); }
 
-/* Of a column. */
+/* Number of parts in a column. */
 static int64_t count_parts(const hd_problem *p) {
   return (rows_of(p) * elem_bytes(p) + PART - 1) / PART;
 }
 
-/* For each column at a time. */
+/* Number of warps that work on one column. */
 static int32_t count_warps(const hd_problem *p) {
-  return count_parts(p) < MOST_WARPS ? (int32_t)count_parts(p) : MOST_WARPS;
+  return count_parts(p) < MAX_WARPS ? (int32_t)count_parts(p) : MAX_WARPS;
 }
 
-int32_t hd_combine_kernel_columns(const hd_problem *p) { return MOST_WARPS / count_warps(p); }
+int32_t hd_combine_kernel_columns(const hd_problem *p) { return MAX_WARPS / count_warps(p); }
 
 bool hd_combine_kernel_is_dependent(const hd_problem *p) { return p->target->sm >= 90; }
 

@@ -1,11 +1,11 @@
-/* The façade: a problem in, PTX, cubin and manifest out. */
+/* The public calls: compile a problem to PTX, cubin and manifest. */
 #include "heddle/compile.h"
 
 #include "Compile/compile_front.h"
 #include "IR/public_module.h"
 #include "Passes/front.h"
 
-/* module is consumed. */
+/* Consumes the module. */
 static heddle_status compile_module(heddle_context *ctx, hd_module *module,
                                     const heddle_compile_options *options,
                                     heddle_compiled **compiled) {
