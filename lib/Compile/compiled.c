@@ -1,4 +1,4 @@
-/* What is made of PTX: the cubin, what ptxas says of it, and the manifest. */
+/* The steps after PTX emission: cubin, the report of ptxas, and the manifest. */
 #include "Compile/compiled.h"
 
 #include <stdio.h>

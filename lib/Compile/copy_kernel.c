@@ -1,5 +1,5 @@
-/* The third kind of kernel. As of a pack its role level is short and written here as text; it is
- * checked by itself, and goes with the kernels that it serves from there on. */
+/* The kernel that copies B. Like the pack kernel, it is short and written here as text of role
+ * level. It is checked separately, then added to the module of the kernels that use the copy. */
 #include "Compile/copy_kernel.h"
 
 #include "Check/check.h"
@@ -13,7 +13,7 @@ static int64_t row_bytes(const hd_problem *p) {
   return p->k.value * heddle_elem_get(p->b.elem)->container_bits / 8;
 }
 
-/* Of a row. */
+/* Number of parts in a row. */
 static int64_t count_parts(const hd_problem *p) {
   return (row_bytes(p) + HD_COPY_PART - 1) / HD_COPY_PART;
 }

@@ -1,5 +1,5 @@
-/* A choice that does not fit into registers gives way to the next best: attempts, until one is what
- * the assembler takes. */
+/* Replaces a chosen schedule that spills by the next best one, and tries again until the kernel
+ * fits into registers. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 #include "Support/arena.h"
 #include "Support/memory.h"
 
-enum { MOST_TRIES = 4 }; /* of next best ones; after them comes a modest one, and no other */
+enum { MAX_TRIES = 4 }; /* attempts with a next best schedule; a modest one is then the last */
 
-/* The keys by which people tell schedules apart. */
+/* Prints only the keys by which people distinguish schedules. */
 static void print_short(const hd_schedule *s, char out[HD_SCHEDULE_TEXT]) {
   static const hd_key keys[] = {HD_KEY_TILE,        HD_KEY_STAGES,  HD_KEY_CLUSTER,
                                 HD_KEY_CTAS_PER_SM, HD_KEY_SPLIT_K, HD_KEY_STREAM_K,
@@ -21,7 +21,7 @@ static void print_short(const hd_schedule *s, char out[HD_SCHEDULE_TEXT]) {
   hd_schedule_print_words(&words, out);
 }
 
-/* The size that a bucket's schedule is chosen for: its end, or where the last one begins. */
+/* The size that a bucket's schedule is chosen for: its limit, or the start of the last bucket. */
 static int64_t size_of_bucket(const hd_problem *p, const hd_bucket_plan *plan, int32_t i) {
   const hd_size *size = plan->dim[0] == 'm' ? &p->m : plan->dim[0] == 'n' ? &p->n : &p->k;
   int64_t unit = size->divisible_by > 1 ? size->divisible_by : 1;
@@ -40,13 +40,13 @@ static heddle_status choose_next(heddle_context *ctx, const hd_front *front,
     mnk[plan->dim[0] == 'm' ? 0 : plan->dim[0] == 'n' ? 1 : 2] =
         size_of_bucket(&front->problem, plan, i);
   HD_TRY(hd_choose_for_sizes(ctx, front, chosen->tuned, mnk, spilled, &entry, next));
-  if (tries > MOST_TRIES || hd_spilled_has(spilled, next))
+  if (tries > MAX_TRIES || hd_spilled_has(spilled, next))
     hd_choose_modest(&front->problem, next);
   return HEDDLE_OK;
 }
 
-/* Changes the plan in each bucket that was refused. spilled: all that was so far; tries: how many
- * attempts were made. */
+/* Replaces the schedule of each refused bucket in the plan. spilled: all schedules that spilled so
+ * far; tries: the number of attempts made. */
 static heddle_status fall_back(heddle_context *ctx, const hd_front *front, const hd_attempt *a,
                                hd_spilled *spilled, int32_t tries, hd_chosen *chosen) {
   const hd_refusal *refusal = &a->refusal;
@@ -71,7 +71,7 @@ static heddle_status fall_back(heddle_context *ctx, const hd_front *front, const
   return HEDDLE_OK;
 }
 
-/* For each bucket that fell back: the first choice, and what was taken. */
+/* Adds a note for each bucket that fell back, with its first choice and the schedule used. */
 static void note_fallbacks(heddle_context *ctx, hd_loc loc, const hd_chosen *chosen) {
   const hd_bucket_plan *plan = &chosen->plan;
   for (int32_t i = 0; i < plan->n; i++) {
@@ -92,7 +92,7 @@ static void note_fallbacks(heddle_context *ctx, hd_loc loc, const hd_chosen *cho
 
 /* ---- attempts ---- */
 
-/* Whether the options leave the schedule to Heddle, or say what it chose before. */
+/* True if the options leave the schedule to Heddle, or give one that it chose before. */
 static bool is_choice(const hd_front *f, const heddle_compile_options *options) {
   const char *own = hd_op_str(f->problem.kernel, HD_ATTR_SCHEDULE);
   bool named = options->schedule && *options->schedule && !options->schedule_is_choice;
@@ -107,8 +107,8 @@ static heddle_status read_choice(heddle_context *ctx, const hd_front *f,
   return hd_bucket_plan_parse(ctx, f->problem.kernel->loc, options->schedule, &chosen->plan);
 }
 
-/* To be compiled again after an attempt has taken it apart. What is to be noted of it was noted
- * when it was read first. */
+/* Copies the front for an attempt, which consumes the copy. Reads it without a context, because its
+ * notes were already reported when it was first read. */
 static heddle_status copy_front(heddle_context *ctx, const hd_front *front,
                                 const heddle_compile_options *options, hd_front *copy) {
   hd_pass_context pass = {.target = options->target};
@@ -122,7 +122,7 @@ static heddle_status compile_chosen(heddle_context *ctx, const hd_front *front, 
                                     heddle_compiled **compiled) {
   heddle_status status = HEDDLE_UNSUPPORTED;
   for (int32_t tries = 0; status == HEDDLE_UNSUPPORTED; tries++) {
-    hd_attempt a = {.chosen = chosen, .is_last = tries > MOST_TRIES};
+    hd_attempt a = {.chosen = chosen, .is_last = tries > MAX_TRIES};
     hd_front copy;
     HD_TRY(copy_front(ctx, front, options, &copy));
     status = hd_compile_attempt(ctx, &copy, options, &a, compiled);

@@ -2,7 +2,7 @@
 #include "Support/batch.h"
 
 enum { PACKED_ALIGN = 128 };
-enum { WORKSPACE_ALIGN = 16 }; /* partials move 16 bytes a lane */
+enum { WORKSPACE_ALIGN = 16 }; /* each lane loads and stores 16 bytes of partial sums at a time */
 
 static int64_t least_common_multiple(int64_t x, int64_t y) {
   int64_t a = x, b = y;
@@ -42,7 +42,7 @@ static void set_size(hd_arg *arg, const hd_problem *p) {
   arg->divisible_by = size->value ? 1 : least_common_multiple(size->divisible_by, group);
 }
 
-/* Of block scales a k-block's of all rows. */
+/* The pitch of block scales spans the scales of one k-block for all rows. */
 static void set_pitch(hd_arg *arg, const hd_problem *p) {
   const hd_dense *x = hd_problem_operand(p, arg->kind);
   bool scales = arg->kind == HD_ARG_LDSA || arg->kind == HD_ARG_LDSB;
@@ -59,7 +59,7 @@ static void set_pitch(hd_arg *arg, const hd_problem *p) {
     arg->divisible_by = least_common_multiple(x->divisible_by, hd_elems_per_byte(x->elem));
 }
 
-/* 0 where a launch shares the operand; D's matrices are no nearer than a row. */
+/* A stride of 0 shares an operand in the batch. The stride of D must be at least one row. */
 static void set_stride(hd_arg *arg, const hd_problem *p) {
   const hd_dense *x = hd_problem_operand(p, arg->kind);
   arg->at_least = (hd_expr){.div = 1};

@@ -48,7 +48,7 @@ static void require(hd_arg_kind arg, int64_t mul, int64_t div, int64_t modulo,
       (hd_requirement){{.arg = arg, .mul = mul, .div = div}, modulo, 0};
 }
 
-/* Of a bucket: its size is at most so large. */
+/* Requires that the size is at most the bucket's limit. */
 static void require_bucket(const hd_op *kernel, hd_variant *variant) {
   static const char *const dims[] = {"m", "n", "k"};
   for (int i = 0; hd_op_has(kernel, HD_ATTR_BUCKET) && i < 3; i++)
@@ -57,8 +57,8 @@ static void require_bucket(const hd_op *kernel, hd_variant *variant) {
           (hd_requirement){{HD_ARG_M + i, 1, 0, 1}, 1, hd_op_int(kernel, HD_ATTR_AT_MOST, 0)};
 }
 
-/* Base and pitch of a matrix are multiples of `align` bytes, and its stride in a batch; of a vector
- * (pitch NONE) its base. */
+/* Requires that base, pitch and batch stride of a matrix are multiples of `align` bytes. NONE: no
+ * such argument. A vector has only a base. */
 static void require_aligned(hd_arg_kind base, hd_arg_kind pitch, hd_arg_kind stride,
                             heddle_elem elem, int32_t align, hd_variant *variant) {
   int32_t bytes = heddle_elem_get(elem)->container_bits / 8;
@@ -71,7 +71,8 @@ static void require_aligned(hd_arg_kind base, hd_arg_kind pitch, hd_arg_kind str
     require(stride, bytes ? bytes : 1, hd_elems_per_byte(elem), align, variant);
 }
 
-/* N in whole runs, and what the epilogue reads by runs: of no batch. */
+/* Requires that N consists of whole runs, and that operands which the epilogue reads by runs are
+ * aligned. Variants with runs have no batch. */
 static void require_runs(const hd_problem *p, hd_variant *variant) {
   require(HD_ARG_N, 1, 1, 4 * hd_d_run(p), variant);
   if (hd_reads_c_rows(p))
@@ -85,7 +86,7 @@ static void require_runs(const hd_problem *p, hd_variant *variant) {
                     hd_run_align(p, HEDDLE_F32), variant);
 }
 
-/* Whole units of what the variant copies at once. */
+/* Requires that operands are aligned to the units that the variant copies. */
 static void make_requirements(const hd_problem *p, const hd_b_variant *b, hd_variant *variant) {
   if (b->permutes)
     require_runs(p, variant);
@@ -101,8 +102,7 @@ static void make_requirements(const hd_problem *p, const hd_b_variant *b, hd_var
         (hd_requirement){{HD_ARG_N, 1, 0, 1}, 1, HD_RAGGED_MOST};
 }
 
-/* The kernel's bytes for a tile of D (in clusters), as bytes for each split or part of each
- * tile. */
+/* Converts the kernel's workspace bytes per cluster tile of D to bytes per CTA tile and split. */
 static void make_workspace(const hd_emit_kernel *kernel, hd_variant *variant) {
   for (int32_t i = 0; i < kernel->n_params; i++)
     if (kernel->param[i]->kind == HD_OP_ARG && hd_op_has(kernel->param[i], HD_ATTR_BYTES))
@@ -117,7 +117,7 @@ static void make_variant(const hd_plan *plan, const hd_emit_kernel *emitted, hd_
   const hd_schedule *s = &plan->s;
   char words[HD_SCHEDULE_TEXT];
   int32_t along_k =
-      hd_schedule_along_k(s); /* a cluster has one tile: each CTA counts for a part of it */
+      hd_schedule_along_k(s); /* CTAs of a cluster that share one tile; each counts for a part */
   hd_schedule_print(s, words);
   *variant = (hd_variant){.entry = hd_arena_strdup(arena, emitted->entry),
                           .path = plan->variant->name,
@@ -141,13 +141,13 @@ static void make_variant(const hd_plan *plan, const hd_emit_kernel *emitted, hd_
   make_params(emitted, variant);
 }
 
-/* tcgen05 takes the metadata of wgmma, and of types that wgmma has not the other's. */
+/* tcgen05 reads the metadata format of wgmma, or that of mma for types that wgmma lacks. */
 const char *hd_manifest_family(const hd_problem *p, const hd_schedule *s) {
   bool mma = hd_schedule_is_mma(s) || hd_elems_per_byte(p->a_elem) > 1;
   return mma ? "mma" : "wgmma";
 }
 
-/* Runs ahead of those that read the copy; its tiles are rows of B. */
+/* The kernel that copies B runs before those that read the copy. Its tiles are rows of B. */
 static void make_copy(const hd_problem *p, const hd_emit_kernel *emitted, hd_arena *arena,
                       hd_manifest *m) {
   int32_t rows = hd_copy_kernel_rows(p);
@@ -160,7 +160,7 @@ static void make_copy(const hd_problem *p, const hd_emit_kernel *emitted, hd_are
   make_params(emitted, v);
 }
 
-/* Runs behind those whose columns it combines; its tiles are columns of D. */
+/* The combine kernel runs after those whose columns it combines. Its tiles are columns of D. */
 static void make_combine(const hd_problem *p, const hd_emit_kernel *emitted, hd_arena *arena,
                          hd_manifest *m) {
   hd_variant *v = &m->variant[m->n_variants++];
@@ -177,7 +177,7 @@ static bool takes_workspace(const hd_schedule *s) {
   return s->split_k > hd_schedule_along_k(s) || s->stream_k;
 }
 
-/* Counters lie where a launch of another bucket would copy B to. */
+/* The counters of split-K and stream-K would lie where another bucket's launch copies B to. */
 heddle_status hd_refuse_copied_split(heddle_context *ctx, const hd_problem *p, const char *what) {
   return hd_error(ctx, HEDDLE_INVALID, p->kernel->loc, "schedule.copied-split",
                   "one %s has b=copied, and another one shares tiles through the workspace; legal: "
@@ -185,7 +185,7 @@ heddle_status hd_refuse_copied_split(heddle_context *ctx, const hd_problem *p, c
                   what);
 }
 
-/* The buckets' kernels, each in its variants; all read the same packed A. */
+/* Makes the variants of all buckets, which must all read the same packed A. */
 static heddle_status make_variants(heddle_context *ctx, const hd_problem *p,
                                    const hd_plan *const *plans, const hd_emit_result *emitted,
                                    hd_arena *arena, hd_manifest *m) {

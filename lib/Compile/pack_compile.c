@@ -1,5 +1,5 @@
-/* heddle_pack_compile: the second kind of kernel. Its role level is short and written here as text;
- * from there on it takes the way of every kernel: verifier, check, emission, manifest. */
+/* heddle_pack_compile: the pack kernel. It is short and written here as text of role level. The
+ * verifier, check, emission and manifest are those of all kernels. */
 #include "heddle/pack.h"
 
 #include <stdlib.h>
@@ -13,13 +13,13 @@
 #include "Support/strbuf.h"
 #include "heddle/version.h"
 
-/* A CTA has a tile of a slab by so many k-blocks: a warp a strip of each. */
+/* A CTA takes a tile of one slab by TILE_K_BLOCKS k-blocks, each warp one strip of one k-block. */
 enum { TILE_K_BLOCKS = 2, WARPS = TILE_K_BLOCKS * HD_SLAB_STRIPS, ALIGN = 128 };
 
-/* Bytes that a lane loads at once: an entry point each, the first that fits is launched. */
+/* Bytes per load of a lane. Each width has an entry point; a launch uses the first that fits. */
 static const int32_t widths[] = {16, 4, 2, 1};
 
-/* What is packed. transposed: in memory stands the transposed matrix. */
+/* The matrix to pack. transposed: memory holds the transposed matrix. */
 typedef struct source {
   heddle_elem elem;
   bool transposed;
@@ -27,7 +27,7 @@ typedef struct source {
 
 static int32_t bytes_of(heddle_elem elem) { return heddle_elem_get(elem)->container_bits / 8; }
 
-/* The rest are narrower than an element, or what a wider one takes as well. */
+/* Widths that have an entry point: the element's own, and 4 and 16 bytes unless transposed. */
 static bool has_width(source from, int32_t width) {
   return width == bytes_of(from.elem) || (width >= 4 && !from.transposed);
 }
@@ -104,21 +104,21 @@ static heddle_status make_module(heddle_context *ctx, source from, const char *t
 /* ---- the manifest ---- */
 
 static void add_args(source from, hd_manifest *m) {
-  enum { MOST = HD_SIZE_MOST };
+  enum { MAX_SIZE = HD_SIZE_MOST };
   heddle_elem elem = from.elem;
   hd_arg_kind line = from.transposed ? HD_ARG_M : HD_ARG_K;
   const heddle_elem_info *info = heddle_elem_get(elem);
   const hd_arg args[] = {
       {.kind = HD_ARG_B, .divisible_by = 1, .align = bytes_of(elem), .elem = elem},
       {.kind = HD_ARG_D, .divisible_by = 1, .align = ALIGN, .elem = elem},
-      {.kind = HD_ARG_M, .divisible_by = 1, .align = 1, .max = MOST},
-      {.kind = HD_ARG_K, .divisible_by = info->group, .align = 1, .max = MOST},
+      {.kind = HD_ARG_M, .divisible_by = 1, .align = 1, .max = MAX_SIZE},
+      {.kind = HD_ARG_K, .divisible_by = info->group, .align = 1, .max = MAX_SIZE},
       {.kind = HD_ARG_LDB, .divisible_by = 1, .align = 1, .at_least = {line, 1, 0, 1}}};
   for (size_t i = 0; i < HD_COUNT(args); i++)
     m->arg[m->n_args++] = args[i];
 }
 
-/* Where a row begins, and its end, are multiples of the width. */
+/* Requires that the start and the end of each row are multiples of the width. */
 static void add_requirements(heddle_elem elem, int32_t width, hd_variant *v) {
   const hd_arg_kind kinds[] = {HD_ARG_B, HD_ARG_LDB, HD_ARG_K};
   for (size_t i = 0; i < HD_COUNT(kinds) && width > bytes_of(elem); i++)
