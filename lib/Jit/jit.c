@@ -33,8 +33,8 @@ static void copy_options(heddle_jit *jit, const heddle_compile_options *from) {
   to->schedule_is_choice = false;
 }
 
-/* The options' schedule, or the choice; one range where the problem says its own, or has no size
- * that is open. */
+/* Plans the ranges by the options' schedule, or by Heddle's choice. Plans one range if the problem
+ * names its schedule, or if no size is open. */
 static heddle_status plan_ranges(heddle_context *ctx, heddle_jit *jit, const hd_front *front,
                                  const heddle_compile_options *o, hd_bucket_plan *plan) {
   const hd_problem *p = &front->problem;
@@ -88,8 +88,8 @@ static void list_arguments(heddle_jit *jit, const hd_problem *p) {
       jit->passed[jit->n_passed++] = manifest.arg[i].kind;
 }
 
-/* What is the same for all ranges, from the plans of all: the format of A, and the workspace. The
- * front is taken as far as its paths. */
+/* Finds what all ranges must share, from the plans of all: the format of A and the workspace. Runs
+ * the passes on the front up to select_operand_path. */
 static heddle_status find_common(heddle_context *ctx, heddle_jit *jit, hd_front *front,
                                  const hd_bucket_plan *plan) {
   static const char last[] = "select_operand_path";
@@ -138,7 +138,7 @@ static heddle_status plan_all(heddle_context *ctx, heddle_jit *jit, const heddle
   return status;
 }
 
-/* ---- all at once ---- */
+/* ---- compiling all ranges in parallel ---- */
 
 typedef struct eager {
   heddle_jit *jit;
@@ -163,7 +163,7 @@ static heddle_status make_all(heddle_context *ctx, heddle_jit *jit, int32_t n_th
   heddle_status first = HEDDLE_OK;
   hd_parallel(n_threads, jit->n_ranges, make_one, &e);
   for (int32_t i = 0; i < jit->n_ranges; i++) {
-    if (!e.said[i]) /* its kernel is another range's */
+    if (!e.said[i]) /* uses the kernel of another range */
       continue;
     if (first == HEDDLE_OK)
       first = hd_jit_say_again(ctx, e.status[i], e.said[i]);
@@ -172,7 +172,7 @@ static heddle_status make_all(heddle_context *ctx, heddle_jit *jit, int32_t n_th
   return first;
 }
 
-/* ---- the calls ---- */
+/* ---- public functions ---- */
 
 static heddle_status create(heddle_context *ctx, heddle_jit *jit, const heddle_module *module,
                             const heddle_jit_options *options) {

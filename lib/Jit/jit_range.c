@@ -27,9 +27,9 @@ heddle_status hd_jit_say_again(heddle_context *ctx, heddle_status status,
   return status;
 }
 
-/* What comes in place of a schedule that spilled may take the workspace otherwise than the ranges
- * that were planned: not so one that all share. Products that are combined may lie anywhere: no
- * range of theirs counts. */
+/* True if a kernel uses the workspace as planned for all ranges. The replacement of a schedule that
+ * spilled may use it differently, which a shared workspace does not allow. Variants whose columns
+ * are combined always pass, since their products may lie anywhere in the workspace. */
 static bool shares_workspace(const heddle_jit *jit, const hd_manifest *m) {
   int64_t slot = jit->records.bytes * jit->records.n;
   for (int32_t i = 0; i < m->n_variants; i++) {
@@ -47,7 +47,7 @@ static void refuse(hd_refusal *refusal, const char *why) {
   snprintf(refusal->why, sizeof refusal->why, "%s", why);
 }
 
-/* What the driver's compiler spills is refused as what ptxas does. */
+/* Loads a kernel. Spills found by the driver's compiler are a refusal, like those of ptxas. */
 static heddle_status load(heddle_context *ctx, void *user, const heddle_compiled *compiled,
                           hd_refusal *refusal) {
   loading *l = user;
@@ -148,7 +148,7 @@ static heddle_status make(heddle_context *ctx, heddle_jit *jit, hd_jit_range *r,
   return status;
 }
 
-/* ---- once ---- */
+/* ---- making a kernel once ---- */
 
 static heddle_status check_context(heddle_context *ctx, const heddle_jit *jit) {
   void *current = NULL;
@@ -164,7 +164,7 @@ static bool is_for_good(heddle_status status) {
   return status != HEDDLE_ENVIRONMENT && status != HEDDLE_NO_MEMORY;
 }
 
-/* Under the range's lock. What is to be noted is told to whoever waited for the compiling. */
+/* Runs with the range's lock held. Only the caller that compiles the kernel receives the notes. */
 static heddle_status make_once(heddle_context *ctx, heddle_jit *jit, hd_jit_range *r,
                                heddle_kernel **kernel) {
   if ((*kernel = atomic_load(&r->kernel)))
