@@ -49,10 +49,10 @@ heddle_status hd_buffer_fill(heddle_context *ctx, const hd_device *device,
   if (buffer->n_bytes > 0)
     HD_CU_TRY(ctx, device->runtime, fill8, buffer->address, (unsigned char)byte, buffer->n_bytes,
               device->stream);
-  return hd_device_sync(ctx, device); /* a launch may be in any stream */
+  return hd_device_sync(ctx, device); /* later launches may be in any stream */
 }
 
-/* Bytes from..to of device memory, which must all be guard; `at` is relative to the buffer. */
+/* Checks that device memory from..to holds only guard bytes. `at` is the buffer offset of `from`. */
 static heddle_status check_range(heddle_context *ctx, const hd_device *device, const char *name,
                                  uint64_t from, uint64_t to, int64_t at) {
   size_t n = (size_t)(to - from);
@@ -79,11 +79,11 @@ heddle_status hd_buffer_check(heddle_context *ctx, const hd_device *device,
 }
 
 size_t hd_rotation_count(size_t bytes_per_set, size_t total_bytes) {
-  enum { MOST = 4096 };
+  enum { MAX_SETS = 4096 };
   if (bytes_per_set == 0)
     return 1;
   size_t n = (total_bytes - (total_bytes > 0)) / bytes_per_set + 1;
-  return n < MOST ? n : MOST;
+  return n < MAX_SETS ? n : MAX_SETS;
 }
 
 heddle_status hd_rotation_create(heddle_context *ctx, const hd_device *device, const void *data,

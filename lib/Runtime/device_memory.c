@@ -1,4 +1,4 @@
-/* heddle/memory.h: the few calls that programs without CUDA of their own need. */
+/* heddle/memory.h: the few calls that programs without a CUDA library need. */
 #include <stdio.h>
 
 #include "Runtime/driver.h"
@@ -14,7 +14,7 @@ heddle_status heddle_device_use(heddle_context *ctx, heddle_runtime *runtime, in
   HD_CU_TRY(ctx, runtime, device_get, &device, ordinal);
   HD_CU_TRY(ctx, runtime, primary_retain, &context, device);
   if (runtime->used[ordinal])
-    runtime->cu.primary_release(device); /* one hold of ours is enough */
+    runtime->cu.primary_release(device); /* the runtime retains each primary context only once */
   runtime->used[ordinal] = 1;
   HD_CU_TRY(ctx, runtime, context_set, context);
   return HEDDLE_OK;
@@ -33,7 +33,7 @@ heddle_status heddle_device_target(heddle_context *ctx, const heddle_runtime *ru
 heddle_status heddle_device_alloc(heddle_context *ctx, const heddle_runtime *runtime,
                                   size_t n_bytes, void **pointer) {
   uint64_t address;
-  size_t least = n_bytes > 0 ? n_bytes : 1; /* the driver refuses 0 */
+  size_t least = n_bytes > 0 ? n_bytes : 1; /* the driver refuses to allocate 0 bytes */
   HD_CU_TRY(ctx, runtime, mem_alloc, &address, least);
   int result = runtime->cu.fill8(address, 0, least, NULL);
   if (result == HD_CU_SUCCESS)

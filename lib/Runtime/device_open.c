@@ -1,9 +1,9 @@
-/* A device and what the driver says of it. */
+/* Opens a device and queries its properties. */
 #include "Runtime/device.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 
-/* Spins until the global timer has moved on by `ns`. */
+/* Spins until the global timer has advanced by `ns`. */
 static const char spin_ptx[] = ".version 7.0\n"
                                ".target sm_70\n"
                                ".address_size 64\n"

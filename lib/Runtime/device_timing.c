@@ -1,21 +1,21 @@
-/* Timing on the device: events around work that was queued behind a spin kernel, so that the host's
- * cost of launching does not show. */
+/* Timing on the device. Events enclose work that is queued after a spin kernel, so that the time
+ * excludes the host's launch overhead. */
 #include "Runtime/device.h"
 #include "Support/diag.h"
 
-/* Time to queue a launch, generously; a spin is never longer than LONGEST_SPIN_NS. */
+/* Generous estimates of the time to queue a launch. A spin never exceeds MAX_SPIN_NS. */
 #define SPIN_BASE_NS UINT64_C(50000)
 #define SPIN_LAUNCH_NS UINT64_C(5000)
-#define LONGEST_SPIN_NS UINT64_C(20000000)
+#define MAX_SPIN_NS UINT64_C(20000000)
 
 typedef heddle_status (*work_fn)(heddle_context *ctx, const hd_device *device, void *work);
 
-/* Puts the work between two events behind a spin; *seconds of all of it. */
+/* Queues the work between two events after a spin. *seconds is the time of all the work. */
 static heddle_status between_events(heddle_context *ctx, const hd_device *device, void *from,
                                     void *to, uint64_t spin_ns, work_fn work, void *user,
                                     double *seconds) {
   float milliseconds;
-  HD_TRY(hd_device_spin(ctx, device, spin_ns < LONGEST_SPIN_NS ? spin_ns : LONGEST_SPIN_NS));
+  HD_TRY(hd_device_spin(ctx, device, spin_ns < MAX_SPIN_NS ? spin_ns : MAX_SPIN_NS));
   HD_CU_TRY(ctx, device->runtime, event_record, from, device->stream);
   HD_TRY(work(ctx, device, user));
   HD_CU_TRY(ctx, device->runtime, event_record, to, device->stream);
@@ -65,7 +65,7 @@ heddle_status hd_time_stream(heddle_context *ctx, const hd_device *device, hd_la
   return HEDDLE_OK;
 }
 
-/* A capture that began must end, or the stream stays unusable. */
+/* Ends the capture even after an error. Otherwise the stream would stay unusable. */
 heddle_status hd_graph_capture(heddle_context *ctx, const hd_device *device, hd_launch_fn launch,
                                void *user, size_t n, hd_graph *graph) {
   const hd_driver *cu = &device->runtime->cu;
