@@ -1,6 +1,7 @@
-; The functions of <math.h> that a user's epilogue may call, built from the approximations of the GPU. The
-; relative errors are a few units in the last place over the whole range (bounds: test_user_math.c). There are
-; no tables, loops or accesses to the bits of a float, so that the host can evaluate them in double precision.
+; The functions of <math.h> that a user's epilogue may call, built from the approximations of the
+; GPU. The relative errors are a few units in the last place over the whole range (bounds:
+; test_user_math.c). There are no tables, loops or accesses to the bits of a float, so that the
+; host can evaluate them in double precision.
 declare float @llvm.fma.f32(float, float, float)
 declare float @llvm.fabs.f32(float)
 declare float @llvm.minimum.f32(float, float)

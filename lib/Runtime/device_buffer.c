@@ -52,7 +52,7 @@ heddle_status hd_buffer_fill(heddle_context *ctx, const hd_device *device,
   return hd_device_sync(ctx, device); /* later launches may be in any stream */
 }
 
-/* Checks that device memory from..to holds only guard bytes. `at` is the buffer offset of `from`. */
+/* Checks that memory from..to holds only guard bytes. `at`: the offset of `from` in the buffer. */
 static heddle_status check_range(heddle_context *ctx, const hd_device *device, const char *name,
                                  uint64_t from, uint64_t to, int64_t at) {
   size_t n = (size_t)(to - from);

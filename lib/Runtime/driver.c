@@ -1,4 +1,4 @@
-/* Opening the driver. */
+/* Opens the CUDA driver and reports its errors. */
 #include "Runtime/driver.h"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ static const struct {
 #undef HD_CU
 };
 
-/* The driver's symbol behind a member's name, for messages. */
+/* The driver's symbol for a member of hd_driver, for messages. */
 static const char *symbol_of(const char *member) {
   static const struct {
     const char *member, *symbol;
@@ -104,6 +104,6 @@ void heddle_runtime_free(heddle_runtime *runtime) {
     if (runtime->used[i] && runtime->cu.device_get(&device, i) == HD_CU_SUCCESS)
       runtime->cu.primary_release(device);
   }
-  /* The library stays open: the driver keeps threads and exit handlers of its own. */
+  /* The library is not closed, because the driver has its own threads and exit handlers. */
   hd_free(runtime);
 }

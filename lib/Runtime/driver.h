@@ -1,6 +1,6 @@
-/* Runtime/driver.h: the CUDA driver as a table of functions, opened at run time. The types are our
- * own statements of the driver's ABI (source: CUDA Driver API reference; test_driver_abi compares
- * them with cuda.h where that is installed). Handles are void *. */
+/* Runtime/driver.h: the CUDA driver as a table of functions, opened at run time. The types are
+ * Heddle's own declarations of the driver's ABI (source: CUDA Driver API reference; test_driver_abi
+ * compares them with cuda.h if that is installed). Handles are void *. */
 #ifndef HD_DRIVER_H
 #define HD_DRIVER_H
 
@@ -72,7 +72,7 @@ enum { /* CUdevice_attribute */
 
 enum { HD_CU_STREAM_NON_BLOCKING = 1, HD_CU_CAPTURE_THREAD_LOCAL = 1 };
 
-/* cuTensorMapEncodeTiled: interleave and fill none (zeros outside), sectors promoted to 256 B. */
+/* cuTensorMapEncodeTiled: no interleave, zero fill out of bounds, L2 promotion to 256 bytes. */
 enum { HD_CU_TMAP_INTERLEAVE = 0, HD_CU_TMAP_FILL = 0, HD_CU_TMAP_PROMOTION = 3 };
 
 typedef struct hd_driver {
@@ -87,15 +87,15 @@ struct heddle_runtime {
   void *library; /* dlopen handle */
   hd_driver cu;
   int version; /* 12080 = 12.8 */
-  unsigned char used[HD_MAX_DEVICES]; /* primary contexts retained, to release */
+  unsigned char used[HD_MAX_DEVICES]; /* by ordinal: the primary context is retained */
 };
 
-/* HEDDLE_OK for success; else HEDDLE_ENVIRONMENT (or NO_MEMORY) with the call and the driver's own
- * words. */
+/* HEDDLE_OK for success, else HEDDLE_ENVIRONMENT (or NO_MEMORY). The diagnostic has the call and
+ * the driver's message. */
 heddle_status hd_driver_check(heddle_context *ctx, const hd_driver *cu, int result,
                               const char *call);
 
-/* HD_CU_TRY(ctx, runtime, member, args…): calls and returns from the function when it fails. */
+/* HD_CU_TRY(ctx, runtime, member, args…): calls the driver. If that fails, returns the status. */
 #define HD_CU_TRY(ctx, runtime, member, ...)                                                       \
   HD_TRY(hd_driver_check((ctx), &(runtime)->cu, (runtime)->cu.member(__VA_ARGS__), #member))
 

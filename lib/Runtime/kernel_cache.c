@@ -1,4 +1,4 @@
-/* An entry's bytes, little-endian:
+/* Format of an entry, little-endian:
  *
  *   0      8            16         24           32                       each part aligned to 16
  *   | magic | manifest n | ptx n    | cubin n    | manifest, NUL | ptx, NUL | cubin |
@@ -52,7 +52,7 @@ heddle_status hd_cache_put(heddle_context *ctx, const char *folder, hd_hash key,
   return status;
 }
 
-/* The blob store checks the bytes; this checks that they are an entry of this version. */
+/* Parses an entry of this version. The blob store has already verified the checksum. */
 static bool parse(char *bytes, size_t n_bytes, hd_cache_entry *entry) {
   uint64_t sizes[3];
   if (n_bytes < HEADER_BYTES || memcmp(bytes, magic, sizeof magic) != 0)

@@ -27,7 +27,7 @@ static ffi_type *ffi_type_of(heddle_arg_class class) {
   return &ffi_type_pointer;
 }
 
-/* libffi hands over the address of each argument; each class reads its own width. */
+/* libffi passes the address of each argument, whose width depends on its class. */
 static heddle_arg read_arg(heddle_arg_class class, const void *at) {
   heddle_arg arg = {.i64 = 0};
   bool is_wide = class == HEDDLE_CLASS_PTR || class == HEDDLE_CLASS_I64;

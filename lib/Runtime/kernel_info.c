@@ -1,4 +1,4 @@
-/* What a loaded kernel is: the queries of heddle/kernel.h. */
+/* The queries of heddle/kernel.h on a loaded kernel. */
 #include "Runtime/loaded_kernel.h"
 
 const char *heddle_kernel_name(const heddle_kernel *kernel) { return kernel->manifest.name; }

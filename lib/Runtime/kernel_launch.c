@@ -32,7 +32,7 @@ static heddle_status find_loaded(heddle_context *ctx, const heddle_kernel *kerne
                   kernel->manifest.name);
 }
 
-/* Tensor maps from their filled-in recipes; box elements are taken one by one (strides 1). */
+/* Encodes a tensor map from its filled-in recipe. All element strides of the box are 1. */
 static heddle_status encode(heddle_context *ctx, const heddle_runtime *runtime,
                             const hd_tmap *tmap, hd_cu_tmap *out) {
   static const uint32_t ones[5] = {1, 1, 1, 1, 1};
@@ -59,7 +59,7 @@ static hd_cu_config configure(const hd_variant *variant, uint32_t grid, void *st
                         .shared_bytes = (unsigned)variant->shared_bytes, .stream = stream};
 }
 
-/* It takes no tensor maps. */
+/* Fills in the launch of a copy or combine kernel, which takes no tensor maps. */
 static void fill_serving(const heddle_kernel *kernel, const hd_loaded *loaded,
                          const hd_variant *variant, uint32_t grid, hd_values *values, void *stream,
                          hd_serving *s) {
@@ -78,7 +78,7 @@ static heddle_status fill(heddle_context *ctx, const heddle_kernel *kernel,
   for (int i = 0; i < variant->n_tmaps; i++)
     HD_TRY(encode(ctx, kernel->runtime, &plan->tmap[i], &p->maps[i]));
   for (int i = 0; i < variant->n_params; i++) {
-    const hd_param *param = &variant->param[i]; /* 4-byte values lie at the low end: x86, Arm */
+    const hd_param *param = &variant->param[i]; /* little-endian: a 4-byte value is at the start */
     p->params[i] =
         param->arg == HD_ARG_NONE ? (void *)&p->maps[param->tmap] : &values->v[param->arg];
   }
@@ -130,7 +130,7 @@ heddle_status heddle_kernel_launch(heddle_context *ctx, const heddle_kernel *ker
   return hd_kernel_launch_values(ctx, kernel, &values, stream);
 }
 
-/* ---- by name ---- */
+/* ---- arguments by name ---- */
 
 typedef struct name_cursor {
   const heddle_kernel *kernel;

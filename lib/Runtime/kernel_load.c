@@ -11,7 +11,7 @@ typedef struct jit_log {
   char info[LOG_BYTES], error[LOG_BYTES];
 } jit_log;
 
-/* Runs the driver's loader. The size options hold numbers in pointers, as the driver wants them. */
+/* Loads a module with the driver, which expects numeric options as pointer values. */
 static int load_module(const hd_driver *cu, const void *image, jit_log *log, void **module) {
   int options[] = {HD_CU_JIT_INFO_LOG, HD_CU_JIT_INFO_LOG_BYTES, HD_CU_JIT_ERROR_LOG,
                    HD_CU_JIT_ERROR_LOG_BYTES, HD_CU_JIT_LOG_VERBOSE};
@@ -28,8 +28,8 @@ static bool does_not_fit(int result) {
          result == HD_CU_UNSUPPORTED_PTX;
 }
 
-/* ptxas and the driver repair broken wgmma code and only say so: C7510 to C7519, in parentheses
- * (the names of kernels stand in the log, too). */
+/* ptxas and the driver repair broken wgmma code and only print a remark (C7510 to C7519). The
+ * search includes the parenthesis, because the log also contains kernel names. */
 static heddle_status check_log(heddle_context *ctx, const heddle_kernel *kernel,
                                const jit_log *log) {
   const char *line = strstr(log->info, "(C75");
@@ -217,7 +217,7 @@ heddle_status heddle_kernel_load(heddle_context *ctx, const heddle_runtime *runt
   return status;
 }
 
-/* A module is unloaded with its own context current; the caller's comes back. */
+/* Unloads each module with its own context current, then restores the caller's context. */
 void heddle_kernel_free(heddle_kernel *kernel) {
   void *before = NULL;
   if (!kernel)

@@ -1,4 +1,4 @@
-/* heddle_pack_device: the arguments of a kernel that packs, from bytes. */
+/* heddle_pack_device: launches a pack kernel. The caller gives the row pitch in bytes. */
 #include "Runtime/loaded_kernel.h"
 #include "Support/diag.h"
 #include "heddle/pack.h"
@@ -11,7 +11,7 @@ static heddle_status check_kernel(heddle_context *ctx, const hd_manifest *manife
                   manifest->name);
 }
 
-/* What the launch's own checks, which count elements in 31 bits, would not see. */
+/* Checks the errors that the launch cannot detect, because it counts elements in 31 bits. */
 static heddle_status check_sizes(heddle_context *ctx, uint64_t m, uint64_t k, size_t row_bytes,
                                  size_t bytes) {
   if (m > INT32_MAX || k > INT32_MAX)

@@ -46,7 +46,7 @@ static heddle_status find_entries(heddle_context *ctx, hd_nvml *nvml) {
   return HEDDLE_OK;
 }
 
-/* By PCI id, or (NULL) by number. */
+/* Finds the device by PCI id or, if that is NULL, by NVML's index. */
 static heddle_status start(heddle_context *ctx, hd_nvml *nvml, const char *pci_id, unsigned index) {
   HD_TRY(find_entries(ctx, nvml));
   HD_TRY(check(ctx, nvml->init(), "nvmlInit"));
@@ -103,9 +103,9 @@ heddle_status hd_nvml_identify(heddle_context *ctx, const hd_nvml *n, hd_nvml_id
 
 heddle_status hd_nvml_processes(heddle_context *ctx, const hd_nvml *nvml, unsigned *n,
                                 unsigned *pid) {
-  enum { MOST = 64, TOO_SMALL = 7 }; /* NVML_ERROR_INSUFFICIENT_SIZE: there are more */
-  hd_nvml_process list[MOST] = {0};
-  unsigned count = MOST;
+  enum { MAX_LISTED = 64, TOO_SMALL = 7 }; /* NVML_ERROR_INSUFFICIENT_SIZE: there are more */
+  hd_nvml_process list[MAX_LISTED] = {0};
+  unsigned count = MAX_LISTED;
   int result = nvml->processes(nvml->device, &count, list);
   if (result != TOO_SMALL)
     HD_TRY(check(ctx, result, "listing the processes"));
