@@ -10,8 +10,8 @@
 #include "Support/parallel.h"
 #include "heddle/sparse.h"
 
-/* Rows of A and of stored B, and columns of D, that one thread makes at a time: whole blocks of the
- * packed order. */
+/* Rows of A and of stored B, and columns of D, in one work item of a thread. Packed A has blocks of
+ * as many rows. */
 enum { ROWS = 64 };
 
 typedef struct making {
@@ -94,7 +94,7 @@ const double *hd_bench_host_expected(const hd_bench_host *h, const hd_product *p
   return h->expected + at;
 }
 
-/* ROWS columns of the checked rows of D, of one product of a batch. */
+/* Computes ROWS columns of the checked rows of D, for one product of a batch. */
 static heddle_status make_expected(const making *x, int32_t i) {
   const hd_product *p = x->p;
   const hd_bench_host *h = x->host;

@@ -2,10 +2,10 @@
 
 #include <math.h>
 
-/* One prediction that is wholly off shall not decide. */
-static const double MOST_OFF = 0.5;
+/* Bounds log(predicted / measured), so that one outlier cannot dominate the fit. */
+static const double MAX_LOG_ERROR = 0.5;
 static const double LEVEL = 0.1, QUICK = 0.15;
-static const double LOOK_S = 1.2e-6; /* that a quick look is longer, fitted for N <= 64 */
+static const double LOOK_S = 1.2e-6; /* overhead of a quick measurement, fitted for N <= 64 */
 
 static double weight(double best, double seconds) { return pow(best / seconds, 4); }
 
@@ -27,10 +27,10 @@ static double off_of(const hd_sample *s, const hd_device_model *c) {
   static const int64_t fixed[3] = {0};
   double seconds = hd_schedule_cost(s->problem, &s->schedule, fixed, c).seconds;
   seconds += s->quick ? LOOK_S : 0;
-  return fmax(-MOST_OFF, fmin(MOST_OFF, log(seconds / s->seconds)));
+  return fmax(-MAX_LOG_ERROR, fmin(MAX_LOG_ERROR, log(seconds / s->seconds)));
 }
 
-/* Of the n_own samples of a product: their variance, and the square of their mean. */
+/* Variance over the n_own samples of a product, plus the weighted square of their mean. */
 static double product_error(const hd_sample *s, size_t n_own, const hd_device_model *c) {
   double best = best_of(s, n_own), sum = 0, squares = 0, weights = 0;
   for (size_t i = 0; i < n_own; i++) {
@@ -54,7 +54,7 @@ double hd_calibration_error(const hd_sample *samples, size_t n, const hd_device_
   return weights > 0 ? sqrt(sum / weights) : 0;
 }
 
-/* Tries one ceiling at two sides; true when one of them gained. */
+/* Tries a larger and a smaller value of one ceiling; true if one of them reduced the error. */
 static bool improve(const hd_sample *samples, size_t n, hd_device_model *c, size_t index,
                     double step, double *error) {
   double *value = hd_device_rate_at(c, index), was = *value, least, most;
@@ -73,12 +73,12 @@ static bool improve(const hd_sample *samples, size_t n, hd_device_model *c, size
 }
 
 void hd_calibrate(const hd_sample *samples, size_t n, hd_device_model *ceilings) {
-  enum { MOST_SWEEPS = 30 };
+  enum { MAX_SWEEPS = 30 };
   static const double steps[] = {0.3, 0.1, 0.03, 0.01};
   double error = hd_calibration_error(samples, n, ceilings);
   for (size_t s = 0; s < HD_COUNT(steps); s++) {
     bool gained = true;
-    for (int sweep = 0; gained && sweep < MOST_SWEEPS; sweep++) {
+    for (int sweep = 0; gained && sweep < MAX_SWEEPS; sweep++) {
       gained = false;
       for (size_t i = 0; hd_device_rate_name(i); i++)
         gained |= hd_device_rate_is_fitted(i) && improve(samples, n, ceilings, i, steps[s], &error);

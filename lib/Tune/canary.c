@@ -15,12 +15,12 @@ enum {
   CHAINS = 8,
   FMA_CTAS = 1024,
   SAMPLES = 9,
-  LAUNCHES = 4 /* a sample */
+  LAUNCHES = 4 /* per sample */
 };
-/* 2^33 multiply-adds: 4096 rounds of the loop in begin_fma. */
+/* 2^33 multiply-adds: 4096 iterations of the loop in begin_fma. */
 _Static_assert((1ull << 33) == (uint64_t)FMA_CTAS * THREADS * CHAINS * 4096, "ORDER CANARY");
 
-/* The stores are never reached, but for one word in 2^32: they keep the work. */
+/* The stores prevent dead-code elimination. Only one value in 2^32 reaches them. */
 static const char begin_read[] =
     ".version 7.4\n.target sm_80\n.address_size 64\n"
     ".visible .entry hd_canary_read(.param .u64 at, .param .u64 sink)\n.maxntid 256, 1, 1\n{\n"
@@ -81,7 +81,7 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* A tenth of a second untimed first: the clock comes up. */
+/* Runs the load untimed for 0.1 s first, so that the clock ramps up. */
 static heddle_status time_load(heddle_context *ctx, load *l, double *median) {
   static const double WARM_S = 0.1;
   double sample[SAMPLES];

@@ -9,11 +9,11 @@
 #include "Support/diag.h"
 #include "Support/memory.h"
 
-/* Of f32 arithmetic in the epilogue, beside the sums' own. */
+/* Relative error of the epilogue's f32 arithmetic, in addition to the error of the sums. */
 static const double epilogue_error = 0x1p-22;
 enum { BLOCK = 128 /* elements of k that share a block scale */ };
 
-enum { STATISTIC_ROWS = 128 /* of D */ };
+enum { STATISTIC_ROWS = 128 /* rows of D per statistic */ };
 
 static size_t batch_of(const hd_product *p) { return p->g ? (size_t)p->g : 1; }
 
@@ -62,7 +62,7 @@ static heddle_status make_c(heddle_context *ctx, const hd_product *p, uint64_t s
   return HEDDLE_OK;
 }
 
-/* A line of each k-block. */
+/* One line of scales per k-block. */
 static heddle_status make_blocks(heddle_context *ctx, const hd_product *p, uint64_t seed, int which,
                                  hd_epilogue_values *v) {
   hd_fill fill = {.seed = seed};
@@ -113,7 +113,7 @@ void hd_epilogue_values_free(hd_epilogue_values *v) {
   *v = (hd_epilogue_values){0};
 }
 
-/* ---- what D must be ---- */
+/* ---- expected values of D ---- */
 
 double hd_product_bound(const hd_product *p, heddle_elem elem) {
   double bound = p->epilogue.blocks ? hd_promoted_bound(elem, (uint64_t)p->k)
@@ -124,15 +124,15 @@ double hd_product_bound(const hd_product *p, heddle_elem elem) {
   return rounded ? bound + epilogue_error : bound;
 }
 
-/* Of the sums of A's rows, where a row's own bias or scale lies: of pairs those of all gates come
- * before those of all ups. */
+/* Index of the bias or scale of a row of A. If the activation takes pairs, A interleaves gate and
+ * up rows, but the vectors hold all gates before all ups. */
 static uint64_t own_index(const hd_product *p, uint64_t row) {
   uint64_t of_d = row / (2 * HD_PAIR_ROWS) * HD_PAIR_ROWS + row % HD_PAIR_ROWS;
   bool up = row % (2 * HD_PAIR_ROWS) >= HD_PAIR_ROWS;
   return !hd_act_is_pair(p->epilogue.act) ? row : of_d + (up ? (uint64_t)p->m / 2 : 0);
 }
 
-/* The sums of one row, with all that is done to them before the activation. */
+/* The sums of one row, after all steps of the epilogue before the activation. */
 static heddle_status sums_of_row(heddle_context *ctx, const hd_product *p,
                                  const hd_epilogue_values *v, const hd_reference *sums, int64_t g,
                                  uint64_t first, uint64_t row, double *out) {
@@ -230,8 +230,8 @@ static double mean_size(const double *x, size_t n) {
   return n ? sqrt(squares / (double)n) : 0;
 }
 
-/* A result may be off by what slack says, and by the sum's own error of its size and the mean
- * one. */
+/* The error of a result is at most its slack, plus the bound of the sum, which is relative to the
+ * result and to the RMS of all results, plus the rounding of the division. */
 void hd_epilogue_divide(const hd_product *p, const uint64_t *rows, size_t n_rows,
                         const double *results, const double *slack, const float *scales,
                         double *out) {

@@ -1,4 +1,4 @@
-/* Tune/epilogue_values.h: what the epilogue of a product reads, and what it makes of sums. */
+/* Tune/epilogue_values.h: the inputs of a product's epilogue, and its reference results. */
 #ifndef HD_EPILOGUE_VALUES_H
 #define HD_EPILOGUE_VALUES_H
 
@@ -6,36 +6,36 @@
 #include "Reference/reference.h"
 #include "Runtime/device.h"
 
-/* On the host; NULL: not read. A batch shares the vectors. */
+/* In host memory; NULL: not read. All products of a batch share the vectors. */
 typedef struct hd_epilogue_values {
   float *bias, *scale_a, *scale_b; /* owned */
   float *blocks[2]; /* owned: f32 block scales of A, of B, in k-block order (docs/format.md) */
-  void *c;                         /* owned; stored as D, of a batch one behind the other */
+  void *c;                         /* owned; stored as D; the matrices of a batch are contiguous */
   size_t n_bias, n_scale_a, n_scale_b, c_bytes, n_blocks[2];
 } hd_epilogue_values;
 
-/* *values is zero, or what was made before. */
+/* *values is zero-initialised or the result of an earlier call. */
 heddle_status hd_epilogue_values_make(heddle_context *ctx, const hd_product *product,
                                       uint64_t seed, hd_epilogue_values *values);
 void hd_epilogue_values_free(hd_epilogue_values *values);
 
-/* Into the product's reference, of columns from `first` on, its block scales. */
+/* Adds the block scales of the product to a reference of the columns from `first` on. */
 void hd_epilogue_add_blocks(const hd_product *product, const hd_epilogue_values *values,
                             uint64_t first, hd_reference *reference);
 
-/* Bytes of D: of a batch of all. */
+/* Bytes of D, of all products of a batch. */
 size_t hd_product_d_bytes(const hd_product *product);
-/* The relative error of D, as hd_compare_bounded counts it, of a right kernel that stores elem. */
+/* The error bound, for hd_compare_bounded, of a correct kernel that stores D as elem. */
 double hd_product_bound(const hd_product *product, heddle_elem elem);
 
-/* Rows of D of product g, in columns from first on: sums has A, B and their sizes (n of them the
- * columns). out and slack: n_rows x n. */
+/* Computes rows of D of product g, in the columns from first on. sums has A, B and their sizes; its
+ * n is the number of columns. out and slack: n_rows x n. */
 heddle_status hd_epilogue_rows(heddle_context *ctx, const hd_product *product,
                                const hd_epilogue_values *values, const hd_reference *sums,
                                int64_t g, uint64_t first, const uint64_t *rows, size_t n_rows,
                                double *out, double *slack);
 
-/* On the device. Zero-initialise. scale_d: written, n columns a row. */
+/* In device memory. Zero-initialise. scale_d is written by the kernel, n columns per row. */
 typedef struct hd_epilogue_buffers {
   hd_buffer bias, scale_a, scale_b, scale_d, blocks[2];
   hd_rotation c;
@@ -43,20 +43,20 @@ typedef struct hd_epilogue_buffers {
 heddle_status hd_epilogue_upload(heddle_context *ctx, const hd_device *device,
                                  const hd_product *product, const hd_epilogue_values *values,
                                  size_t n_sets, hd_epilogue_buffers *buffers);
-/* Into `out` (2 x n_rows x n): results, and behind them how far off each may be, as a D shows them
- * that is divided by `scales`: of 128 rows and a column one. */
+/* For a D that is divided by `scales` (one per 128 rows of a column): writes the divided results to
+ * `out` (2 x n_rows x n), followed by the error that each may have. */
 void hd_epilogue_divide(const hd_product *product, const uint64_t *rows, size_t n_rows,
                         const double *results, const double *slack, const float *scales,
                         double *out);
-/* What D shows of rows of results that may be `slack` off: where it is divided, results and slack
- * (one behind the other, owned) divided by the scales that a launch stored; else NULL. */
+/* If D is divided by statistics: *divided (owned) is hd_epilogue_divide of results and slack by the
+ * scales that the last launch stored. Otherwise *divided is NULL. */
 heddle_status hd_epilogue_divided(heddle_context *ctx, const hd_device *device,
                                   const hd_product *product, const hd_epilogue_buffers *buffers,
                                   const uint64_t *rows, size_t n_rows, const double *results,
                                   const double *slack, double **divided);
 void hd_epilogue_buffers_free(const hd_device *device, hd_epilogue_buffers *buffers);
 
-/* A rotation whose sets hold the same bytes g times (0: once), one behind the other. */
+/* Makes a rotation in which each set holds g contiguous copies of the data (0: one). */
 heddle_status hd_rotation_repeat(heddle_context *ctx, const hd_device *device, const void *data,
                                  size_t n_bytes, int64_t g, size_t n_sets, hd_rotation *rotation);
 

@@ -17,7 +17,7 @@ typedef struct ranked {
   double seconds[2], rank[2];
 } ranked;
 
-/* Of equals the earlier one comes first. */
+/* Ties keep the order of the list. */
 static int in_order(const ranked *x, const ranked *y, int of) {
   int order = (x->seconds[of] > y->seconds[of]) - (x->seconds[of] < y->seconds[of]);
   return order ? order : (x->index > y->index) - (x->index < y->index);
@@ -27,7 +27,7 @@ static int by_measured(const void *x, const void *y) { return in_order(x, y, MEA
 
 static int by_predicted(const void *x, const void *y) { return in_order(x, y, PREDICTED); }
 
-/* Sorts, and ranks from 0 on; equal values share their mean. */
+/* Sorts the list and assigns ranks from 0. Ties get the mean of their ranks. */
 static void rank_all(ranked *list, int64_t n, int of) {
   qsort(list, (size_t)n, sizeof *list, of == MEASURED ? by_measured : by_predicted);
   for (int64_t i = 0, end; i < n; i = end) {
@@ -84,7 +84,7 @@ static void evaluate(const hd_timed *list, int64_t n, int64_t n_search, hd_searc
   for (int64_t i = 0; i < n; i++)
     all[i] = (ranked){.index = i, .seconds = {list[i].seconds, search->list[i].predicted}};
   rank_all(all, n, MEASURED);
-  rank_all(all, n, PREDICTED); /* and so the model's first ones stand first */
+  rank_all(all, n, PREDICTED); /* last, so that the list stays in the model's order */
   double best = least_of(all, n);
   *result = (hd_evaluation){.rank_correlation = correlation(all, n),
                             .first = least_of(all, 1) / best,

@@ -7,12 +7,12 @@
 #include "Support/arena.h"
 #include "Support/diag.h"
 
-enum { MOST_LAUNCHES = 4096 }; /* in one graph */
+enum { MAX_GRAPH_LAUNCHES = 4096 };
 
 size_t hd_measure_sets(size_t bytes_a_set) {
-  enum { ROTATE_BYTES = 256 << 20, LEAST = 2 };
+  enum { ROTATE_BYTES = 256 << 20, MIN_SETS = 2 };
   size_t n = hd_rotation_count(bytes_a_set, ROTATE_BYTES);
-  return n < LEAST ? LEAST : n;
+  return n < MIN_SETS ? MIN_SETS : n;
 }
 
 bool hd_measure_is_large(int64_t n) { return n >= 1024; }
@@ -43,7 +43,7 @@ static hd_timing summary(double *samples, int32_t n) {
   return (hd_timing){samples[n / 2], samples[0], samples[n - 1]};
 }
 
-/* A graph of whole rotations that lasts about `seconds`, and how often to replay it for that. */
+/* Captures a graph of whole rotations; n_replays replays of it take about `seconds`. */
 static heddle_status capture(heddle_context *ctx, const hd_device *device,
                              const hd_contender *contender, size_t n_sets, double seconds,
                              hd_graph *graph, size_t *n_replays) {
@@ -51,7 +51,7 @@ static heddle_status capture(heddle_context *ctx, const hd_device *device,
   HD_TRY(hd_time_stream(ctx, device, contender->launch, contender->user, n_sets, &once));
   HD_TRY(hd_time_stream(ctx, device, contender->launch, contender->user, n_sets, &once));
   double turns = seconds / (once * (double)n_sets);
-  size_t most = MOST_LAUNCHES / n_sets ? MOST_LAUNCHES / n_sets : 1;
+  size_t most = MAX_GRAPH_LAUNCHES / n_sets ? MAX_GRAPH_LAUNCHES / n_sets : 1;
   size_t rotations = turns < 1 ? 1 : turns > (double)most ? most : (size_t)turns;
   HD_TRY(hd_graph_capture(ctx, device, contender->launch, contender->user, rotations * n_sets,
                           graph));
@@ -79,7 +79,7 @@ static heddle_status take_turn(heddle_context *ctx, const hd_device *device, con
   return hd_graph_time(ctx, device, graph, n_replays, sample);
 }
 
-/* Whether the rounds so far are enough. */
+/* Whether the remaining rounds can be skipped (hd_rounds.enough). */
 static bool settled(const hd_rounds *rounds, double *samples, int32_t n, int32_t done) {
   if (done <= rounds->n_rounds / 2 || rounds->enough <= 0)
     return false;
@@ -130,8 +130,8 @@ static void idle(double seconds) {
 
 static const double BURST_S = 4e-3;
 
-/* `seconds` of launches without a pause, `once` being what one takes; and the power and clock at
- * their end. */
+/* Times `seconds` of launches without a pause, and reads power and clock at their end. once: the
+ * estimated time of one launch. */
 static heddle_status sustain(heddle_context *ctx, const hd_device *device, const hd_graph *graph,
                              double once, double seconds, const hd_nvml *nvml, hd_alone *alone) {
   size_t n_replays = (size_t)(seconds / HD_ALONE_WINDOWS / (once * (double)graph->n));
