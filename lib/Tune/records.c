@@ -60,7 +60,7 @@ heddle_status hd_records_open(heddle_context *ctx, const char *path, bool write,
   return HEDDLE_OK;
 }
 
-/* Before anything is written: the file, which another process may have made by now. */
+/* Called before the first write: opens or creates the file. Another process may have created it. */
 static heddle_status make_file(heddle_context *ctx, hd_records *r) {
   if (!r->later)
     return HEDDLE_OK;
@@ -141,7 +141,7 @@ heddle_status hd_records_choose(heddle_context *ctx, hd_records *r, const hd_cho
 
 /* ---- reading ---- */
 
-/* The last choice of every product on every device, or on ?1 alone. */
+/* The last choice of every product on every device, or only on device ?1. */
 #define LATEST_CHOICES                                                                             \
   " (SELECT choice.*, device, driver, row_number() OVER (PARTITION BY product, device"             \
   " ORDER BY at DESC, choice.rowid DESC) AS age FROM choice LEFT JOIN run ON run.id = run"         \
@@ -247,7 +247,7 @@ static heddle_status copy_other(heddle_context *ctx, hd_records *into,
 heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char *path,
                                int64_t *n_new) {
   hd_records *from;
-  HD_TRY(hd_records_open(ctx, path, false, &from)); /* it is one of ours */
+  HD_TRY(hd_records_open(ctx, path, false, &from)); /* checks that it is a database of the tuner */
   const hd_records_lack *lack = &hd_records_lacks[from->version];
   hd_records_close(from);
   HD_TRY(make_file(ctx, into));
@@ -266,7 +266,7 @@ heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char
 
 /* ---- JSON ---- */
 
-/* Rows as objects by column name, one a line; what a row has not is left out. */
+/* Rows as objects keyed by column name, one per line. NULL columns are omitted. */
 static heddle_status export_rows(heddle_context *ctx, hd_records *r, const char *sql,
                                  const char *device, hd_strbuf *out) {
   sqlite3_stmt *s;
@@ -299,7 +299,7 @@ static heddle_status export_rows(heddle_context *ctx, hd_records *r, const char 
   return status;
 }
 
-/* A name that nobody has would export nothing. */
+/* Refuses an unknown device name, whose export would be empty. */
 static heddle_status check_device(heddle_context *ctx, hd_records *r, const char *device) {
   sqlite3_stmt *s;
   bool row;

@@ -1,4 +1,4 @@
-/* The file under the records: whose it is, of which version; statements that do not trust it. */
+/* Opens the database: checks its owner and version, and runs statements on untrusted files. */
 #include "Tune/records_sql.h"
 
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include "Support/file.h"
 #include "Support/strbuf.h"
 
-/* "HDLR": what a file of ours is known by (PRAGMA application_id), from version 3 on. */
+/* "HDLR": identifies the tuner's databases (PRAGMA application_id) from version 3 on. */
 #define APPLICATION_ID "1212435538"
 
 static const char schema[] =
@@ -33,9 +33,9 @@ static const char schema[] =
     "PRAGMA application_id = " APPLICATION_ID ";"
     "PRAGMA user_version = 3;";
 
-/* From each version to the next: columns come last, as ALTER TABLE puts them. Version 3 has the
- * columns of 2, and refuses what is not whole: a row that a failed allocation once stored with
- * nothing for its device or verdict stays behind. */
+/* Upgrades from each version to the next. New columns come last, because ALTER TABLE appends them.
+ * Version 3 has the columns of version 2, but its constraints reject incomplete rows (an earlier
+ * bug stored rows without device or verdict if memory ran out); the upgrade drops such rows. */
 static const char *const upgrades[HD_RECORDS_VERSION] = {
     [1] = "ALTER TABLE measurement ADD COLUMN sustained_us REAL;"
           "ALTER TABLE choice ADD COLUMN sustained_us REAL;"
@@ -55,22 +55,22 @@ const hd_records_lack hd_records_lacks[HD_RECORDS_VERSION + 1] = {
 
 /* ---- SQLite ---- */
 
-/* A statement over all measurements of a year takes a fraction of it. */
+/* Generous: a statement over all measurements of a year takes a fraction of PATIENCE_SECONDS. */
 #define PATIENCE_SECONDS 10.0
 #define OPEN_SECONDS     0.5
-enum { STEPS_BETWEEN_LOOKS = 10000, MOST_VALUE_BYTES = 16 << 20 };
+enum { STEPS_BETWEEN_LOOKS = 10000, MAX_VALUE_BYTES = 16 << 20 };
 
 static void be_patient(hd_records *r) {
   r->deadline = hd_clock_seconds() + r->patience;
 }
 
-/* A strange file may hold what never ends: SQLite asks now and then whether to go on. */
+/* SQLite's progress handler: aborts a statement that an untrusted file keeps from ending. */
 static int is_over(void *user) {
   const hd_records *r = user;
   return hd_clock_seconds() > r->deadline;
 }
 
-/* What SQLite says: HEDDLE_NO_MEMORY, HEDDLE_INVALID of a file that is damaged or never ends, else
+/* Reports SQLite's error: HEDDLE_NO_MEMORY; HEDDLE_INVALID for a damaged file or a timeout; else
  * HEDDLE_ENVIRONMENT. */
 static heddle_status sqlite_error(heddle_context *ctx, const hd_records *r, const char *what) {
   int whole = sqlite3_extended_errcode(r->db), code = whole & 0xff;
@@ -143,7 +143,7 @@ heddle_status hd_records_execute(heddle_context *ctx, hd_records *r, const char 
 
 /* ---- open ---- */
 
-/* user_version: 0 before the first run, then HD_RECORDS_VERSION; -1: it cannot be read. */
+/* user_version: 0 for a file without tables, else the version of the schema; -1: unreadable. */
 static int version_of(hd_records *r) {
   sqlite3_stmt *s;
   if (hd_records_prepare(NULL, r, &s, "PRAGMA user_version", "") != HEDDLE_OK)
@@ -154,7 +154,7 @@ static int version_of(hd_records *r) {
 }
 
 static heddle_status make_tables(heddle_context *ctx, hd_records *r) {
-  int before = version_of(r); /* another process may have been faster */
+  int before = version_of(r); /* another process may have upgraded the file meanwhile */
   for (int v = before; v > 0 && v < HD_RECORDS_VERSION; v++)
     HD_TRY(hd_records_execute(ctx, r, upgrades[v], "upgrade the database"));
   HD_TRY(hd_records_execute(ctx, r, schema, "make the tables"));
@@ -163,7 +163,7 @@ static heddle_status make_tables(heddle_context *ctx, hd_records *r) {
              : HEDDLE_OK;
 }
 
-/* Brings the file up to this version, whole or not at all. */
+/* Upgrades the file to the current version in one transaction. */
 static heddle_status prepare_to_write(heddle_context *ctx, hd_records *r, const char *path) {
   if (sqlite3_db_readonly(r->db, "main"))
     return hd_error(ctx, HEDDLE_ENVIRONMENT, (hd_loc){.file = path}, "records.readonly",
@@ -179,12 +179,12 @@ static heddle_status prepare_to_write(heddle_context *ctx, hd_records *r, const 
   return status;
 }
 
-/* Leaves the file as it is: tables of today's columns, in memory, stand before an older one's. */
+/* Does not modify the file: tables in memory, with the current columns, shadow those of version 1. */
 static heddle_status prepare_to_read(heddle_context *ctx, hd_records *r, const char *path) {
   if (r->version == 0)
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "records.version",
                     "the file has no records: got version 0; legal: 1 to %d", HD_RECORDS_VERSION);
-  if (r->version >= 2) /* of the same columns */
+  if (r->version >= 2) /* has the current columns */
     return HEDDLE_OK;
   hd_strbuf sql = {0};
   hd_strbuf_printf(&sql,
@@ -198,7 +198,7 @@ static heddle_status prepare_to_read(heddle_context *ctx, hd_records *r, const c
   return status;
 }
 
-/* The number that a query answers. */
+/* Runs a query that returns one number. */
 static heddle_status count_of(heddle_context *ctx, hd_records *r, const char *sql, int64_t *n) {
   sqlite3_stmt *s;
   bool row;
@@ -209,8 +209,8 @@ static heddle_status count_of(heddle_context *ctx, hd_records *r, const char *sq
   return status;
 }
 
-/* Is it ours: by its id (an older one has none), of plain tables, nothing that runs when it is
- * read. */
+/* Checks that the file is a database of the tuner: its id (0 before version 3), and only plain
+ * tables, without views, triggers or computed columns, which would run code when read. */
 static heddle_status check_own(heddle_context *ctx, hd_records *r, const char *path) {
   static const char tables[] = "('run', 'measurement', 'choice')";
   char sql[400];
@@ -240,7 +240,7 @@ static heddle_status check_own(heddle_context *ctx, hd_records *r, const char *p
   return HEDDLE_OK;
 }
 
-/* A later version may have other columns. */
+/* Refuses later versions, whose columns are unknown. */
 static heddle_status prepare_schema(heddle_context *ctx, hd_records *r, const char *path,
                                     bool write) {
   r->version = version_of(r);
@@ -253,17 +253,18 @@ static heddle_status prepare_schema(heddle_context *ctx, hd_records *r, const ch
   return write ? prepare_to_write(ctx, r, path) : prepare_to_read(ctx, r, path);
 }
 
-/* Nothing of a strange file runs, nor goes on for ever; nothing but statements changes tables. */
+/* Hardens the connection against untrusted files: no triggers, views or functions of the schema
+ * run, the schema cannot be corrupted, and sizes and times are limited. */
 static void distrust(hd_records *r) {
   sqlite3_db_config(r->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
   sqlite3_db_config(r->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
   sqlite3_db_config(r->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
   sqlite3_db_config(r->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-  sqlite3_limit(r->db, SQLITE_LIMIT_LENGTH, MOST_VALUE_BYTES);
+  sqlite3_limit(r->db, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
   sqlite3_progress_handler(r->db, STEPS_BETWEEN_LOOKS, is_over, r);
 }
 
-/* Reading, too, may write: to take back what a killed writer had begun. */
+/* Reading opens read-write, too: SQLite may have to roll back the transaction of a killed writer. */
 heddle_status hd_records_open_file(heddle_context *ctx, hd_records *r, const char *path,
                                    bool write) {
   int flags = SQLITE_OPEN_READWRITE | (write ? SQLITE_OPEN_CREATE : 0);

@@ -28,7 +28,7 @@ void hd_rotated_strides(const hd_product *p, size_t packed_bytes, hd_rotated_ope
   o->columns = p->n;
 }
 
-/* One that no name has is 0: the strides of vectors, which a batch shares. */
+/* Arguments that are not listed are 0: the strides of vectors, which a batch shares. */
 static heddle_arg argument(const hd_rotated_operands *o, const char *name, size_t set) {
   const struct {
     const char *name;
@@ -68,7 +68,7 @@ static heddle_arg argument(const hd_rotated_operands *o, const char *name, size_
   return (heddle_arg){0};
 }
 
-/* Zeroed for each kernel: another's partial sums are no counters. */
+/* Allocates a zeroed workspace per kernel: another kernel's partial sums are not valid counters. */
 static heddle_status give_workspace(heddle_context *ctx, const hd_device *device,
                                     hd_rotated_kernel *k) {
   uint64_t n_bytes;

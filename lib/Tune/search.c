@@ -7,19 +7,19 @@
 #include "Support/arena.h"
 #include "Support/hash.h"
 
-/* How far off the model may be for a kind that was not measured, and what a "key=value" may do
- * that was not (both in logarithms: the spread seen on an H200); and the weight of "no effect"
- * against one measurement, for each. */
+/* DOUBT: the model's error for an unmeasured kind, and the effect of an unmeasured "key=value", in
+ * logarithms (the spread observed on an H200). PRIOR: the weight of the prior "no effect" relative
+ * to one measurement. */
 static const double KIND_DOUBT = 0.12, WORD_DOUBT = 0.01, KIND_PRIOR = 0.15, WORD_PRIOR = 3;
 enum {
-  PASSES = 6,          /* of the fit: each effect in turn, given the others */
-  MOST_LEARNED = 256 /* past so many measurements the order hardly matters */
+  PASSES = 6,          /* of the fit; each pass fits one effect after the other */
+  MAX_LEARNED = 256 /* later measurements are ignored: they hardly change the order */
 };
 
 int64_t hd_search_share(int64_t n) {
-  enum { ONE_IN = 20, LEAST = 8, MOST = 64 };
+  enum { ONE_IN = 20, MIN_ITEMS = 8, MAX_ITEMS = 64 };
   int64_t share = n / ONE_IN;
-  return share > MOST ? MOST : share > LEAST ? share : n < LEAST ? n : LEAST;
+  return share > MAX_ITEMS ? MAX_ITEMS : share > MIN_ITEMS ? share : n < MIN_ITEMS ? n : MIN_ITEMS;
 }
 
 /* ---- schedules ---- */
@@ -75,7 +75,7 @@ static double off(const hd_search *s, size_t index) {
   return log(item->measured / item->predicted) - s->mean;
 }
 
-/* Sets one effect to the shrunk mean of what the others leave of the measurements that have it. */
+/* Sets an effect to the shrunken mean residual of its measurements, given all other effects. */
 static void fit_effect(hd_search *s, int32_t which) {
   hd_search_effect *e = &s->effect[which];
   double sum = 0;
@@ -91,7 +91,7 @@ static void fit_effect(hd_search *s, int32_t which) {
 void hd_search_learn(hd_search *s, size_t index, double seconds) {
   hd_search_item *item = &s->list[index];
   item->measured = seconds;
-  if (s->n_measured == MOST_LEARNED)
+  if (s->n_measured == MAX_LEARNED)
     return;
   s->mean = (s->mean * (double)s->n_measured + log(seconds / item->predicted)) /
             (double)(s->n_measured + 1);

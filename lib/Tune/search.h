@@ -1,7 +1,8 @@
-/* Tune/search.h: which schedule to measure next: the one that promises the least time. The model's
- * prediction is corrected by what was measured: an effect of its kind (the keys that decide the
- * bottleneck: family, tile, cluster, multicast, ctas_per_sm, split_k, reduce, stream_k), one of
- * each other "key=value", shared by all kinds; less a doubt where little is known. */
+/* Tune/search.h: selects the schedule to measure next: the one with the lowest optimistic estimate.
+ * The estimate is the model's prediction, corrected by effects fitted to the measurements: one of
+ * the schedule's kind (the keys that determine the bottleneck: family, tile, cluster, multicast,
+ * ctas_per_sm, split_k, reduce, stream_k), and one of each other "key=value", shared by all kinds.
+ * A doubt term lowers the estimate of effects with few measurements. */
 #ifndef HD_SEARCH_H
 #define HD_SEARCH_H
 
@@ -11,20 +12,20 @@
 
 enum { HD_SEARCH_WORDS = 24 };
 
-/* Something that schedules have in common. */
+/* The effect of a kind, or of a "key=value", that schedules have in common. */
 typedef struct hd_search_effect {
   uint32_t hash;
   bool is_kind;
   double effect; /* added to the logarithm of the prediction */
-  int32_t n;     /* measurements that have it */
+  int32_t n;     /* number of measurements that have it */
 } hd_search_effect;
 
-/* A schedule as the search sees it. */
+/* A schedule of the search. */
 typedef struct hd_search_item {
   int32_t effect[HD_SEARCH_WORDS], n_effects; /* indices; the first is its kind */
   double predicted; /* seconds */
-  double measured;  /* seconds; 0: not measured, or without a result */
-  bool taken;       /* chosen already */
+  double measured;  /* seconds; 0: not measured, or no result */
+  bool taken;       /* already selected */
 } hd_search_item;
 
 /* Zero-initialise. */
@@ -33,25 +34,25 @@ typedef struct hd_search {
   size_t n, cap;
   hd_search_effect *effect; /* owned */
   int32_t n_effects, effects_cap;
-  size_t *measured; /* owned: indices into list, in the order learned */
+  size_t *measured; /* owned: indices into list, in the order of measurement */
   size_t n_measured, measured_cap;
-  double mean; /* the model's scale: no event */
+  double mean; /* mean of log(measured / predicted): the scale error of the model */
 } hd_search;
 
-/* How many of n legal schedules a search measures: one in twenty, at least 8 and at most 64 (most
- * keys hardly matter, and thousands that differ in them teach no more). */
+/* How many of n legal schedules a search measures: one in twenty, at least 8 and at most 64. Most
+ * keys have little effect, so that more measurements would add little information. */
 int64_t hd_search_share(int64_t n);
 
 /* Adds a printed schedule, before anything is measured. */
 void hd_search_add(hd_search *search, const char *schedule, double predicted);
 void hd_search_free(hd_search *search);
-/* An item was measured. */
+/* Adds the measurement of an item. */
 void hd_search_learn(hd_search *search, size_t index, double seconds);
-/* The promised seconds of an item. */
+/* The optimistic estimate of an item, seconds. */
 double hd_search_promise(const hd_search *search, size_t index);
-/* The index of the item not taken that promises most; n when all are taken. Of equals the first. */
+/* The first item with the lowest estimate among those that are not taken; n if all are taken. */
 size_t hd_search_next(const hd_search *search);
-/* The same search before anything was measured; to be freed. */
+/* A copy of the search without measurements; owned by the caller. */
 hd_search hd_search_fresh(const hd_search *search);
 
 #endif

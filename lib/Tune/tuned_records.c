@@ -1,4 +1,4 @@
-/* The tuned choices of a database, as heddle/tuned.h has them of an export. */
+/* Reads tuned choices (heddle/tuned.h) from a database instead of an exported file. */
 #include "Tune/records.h"
 
 static heddle_status each_choice(heddle_context *ctx, void *user, hd_choice_fn each,
