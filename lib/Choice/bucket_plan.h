@@ -25,6 +25,9 @@ typedef struct hd_bucket_plan {
   hd_bucket list[HD_MOST_BUCKETS];
 } hd_bucket_plan;
 
+/* The place of 'm', 'n' or 'k' in an array of the three sizes. */
+static inline int hd_dim_index(char dim) { return dim == 'm' ? 0 : dim == 'n' ? 1 : 2; }
+
 /* Whether the text of a schedule (NULL: none) is a plan of buckets. */
 bool hd_bucket_plan_is(const char *text);
 /* HEDDLE_INVALID if limits do not increase, name different sizes, or there are too many buckets,

@@ -30,7 +30,7 @@ static heddle_status take_bucket(heddle_context *ctx, const char *schedule,
                                  const int64_t size[3], char one[HD_SCHEDULE_TEXT]) {
   hd_bucket_plan plan;
   HD_TRY(hd_bucket_plan_parse(ctx, HD_NOWHERE, schedule, &plan));
-  int64_t n = size[*plan.dim == 'm' ? 0 : *plan.dim == 'n' ? 1 : 2];
+  int64_t n = size[hd_dim_index(*plan.dim)];
   hd_schedule_print_words(&hd_bucket_plan_find(&plan, n)->words, one);
   return HEDDLE_OK;
 }

@@ -37,8 +37,7 @@ static heddle_status choose_next(heddle_context *ctx, const hd_front *front,
   int64_t mnk[3];
   memcpy(mnk, chosen->hint_mnk, sizeof mnk);
   if (plan->n > 1)
-    mnk[plan->dim[0] == 'm' ? 0 : plan->dim[0] == 'n' ? 1 : 2] =
-        size_of_bucket(&front->problem, plan, i);
+    mnk[hd_dim_index(plan->dim[0])] = size_of_bucket(&front->problem, plan, i);
   HD_TRY(hd_choose_for_sizes(ctx, front, chosen->tuned, mnk, spilled, &entry, next));
   if (tries > MAX_TRIES || hd_spilled_has(spilled, next))
     hd_choose_modest(&front->problem, next);

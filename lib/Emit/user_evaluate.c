@@ -207,22 +207,35 @@ static value call_op(const hd_user_call_info *call, value a, value b, value c) {
   return (value){.f = NAN};
 }
 
-/* ---- one instruction ---- */
+/* ---- bits ---- */
 
-/* Reinterprets bits: float as i32, double as i64, and the reverse. */
-static value bit_cast(value x, hd_user_type from, hd_user_type to) {
-  float f = (float)x.f;
-  int32_t bits = (int32_t)x.i;
-  if (from == HD_USER_FLOAT && to == 32) {
-    memcpy(&bits, &f, sizeof bits);
-    return (value){.i = bits};
+static value from_bits(uint64_t bits, hd_user_type type) {
+  uint32_t low = (uint32_t)bits;
+  float single;
+  value x = {.i = (int64_t)bits}; /* also the bits of a double */
+  if (type == HD_USER_FLOAT) {
+    memcpy(&single, &low, sizeof single);
+    x.f = single;
+  } else if (type == HD_USER_HALF || type == HD_USER_BFLOAT) {
+    x.f = hd_elem_to_double(type == HD_USER_HALF ? HEDDLE_F16 : HEDDLE_BF16, low & 0xffff);
+  } else if (hd_user_is_int(type)) {
+    x.i = wrap((int64_t)bits, type);
   }
-  if (from == 32 && to == HD_USER_FLOAT) {
-    memcpy(&f, &bits, sizeof f);
-    return (value){.f = f};
-  }
-  return x; /* the union already stores a double as its bits */
+  return x;
 }
+
+static uint64_t to_bits(value x, hd_user_type type) {
+  float single = (float)x.f;
+  uint32_t low;
+  memcpy(&low, &single, sizeof low);
+  if (type == HD_USER_FLOAT)
+    return low;
+  if (type == HD_USER_HALF || type == HD_USER_BFLOAT)
+    return hd_elem_from_double(type == HD_USER_HALF ? HEDDLE_F16 : HEDDLE_BF16, x.f);
+  return (uint64_t)x.i; /* also the bits of a double */
+}
+
+/* ---- one instruction ---- */
 
 static value cast_op(const hd_user_instruction *in, value x) {
   hd_user_type from = in->operand[0].type;
@@ -240,7 +253,7 @@ static value cast_op(const hd_user_instruction *in, value x) {
   case HD_USER_LLVMFPToUI:
     return (value){.i = x.f >= 0 && x.f < 0x1p64 ? wrap((int64_t)(uint64_t)x.f, in->type) : 0};
   case HD_USER_LLVMBitCast:
-    return bit_cast(x, from, in->type);
+    return from_bits(to_bits(x, from), in->type);
   default:
     return x; /* sext, fpext, fptrunc, freeze: the value is unchanged */
   }
@@ -255,21 +268,6 @@ static value truth(bool is) {
 
 static int bytes_of(hd_user_type type) {
   return hd_user_is_ptr(type) ? 8 : hd_user_memory_bits(type) / 8;
-}
-
-static value as_number(uint64_t bits, hd_user_type type) {
-  uint32_t low = (uint32_t)bits;
-  float single;
-  value x = {.i = (int64_t)bits}; /* also the bits of a double */
-  if (type == HD_USER_FLOAT) {
-    memcpy(&single, &low, sizeof single);
-    x.f = single;
-  } else if (type == HD_USER_HALF || type == HD_USER_BFLOAT) {
-    x.f = hd_elem_to_double(type == HD_USER_HALF ? HEDDLE_F16 : HEDDLE_BF16, low);
-  } else if (hd_user_is_int(type)) {
-    x.i = wrap((int64_t)bits, type);
-  }
-  return x;
 }
 
 static value load(const run *r, int64_t address, hd_user_type type) {
@@ -295,7 +293,7 @@ static value load(const run *r, int64_t address, hd_user_type type) {
   uint64_t bits = 0;
   for (int64_t i = 0; i < n; i++)
     bits |= (uint64_t)data[at + i] << 8 * i;
-  return as_number(bits, type);
+  return from_bits(bits, type);
 }
 
 static value evaluate(const run *r, const hd_user_instruction *in) {
@@ -376,11 +374,8 @@ double hd_user_call(const hd_user_function *f, hd_user_memory *memory, double ac
 }
 
 static bool is_evaluated(const hd_user_instruction *in) {
-  bool narrow = in->op == HD_USER_LLVMBitCast &&
-                (in->type == 16 || in->operand[0].type == 16); /* the bits of a half */
-  bool pointer = (in->op == HD_USER_LLVMLoad && hd_user_is_ptr(in->type)) ||
-                 (in->op == HD_USER_LLVMICmp && hd_user_is_ptr(in->operand[0].type));
-  return !narrow && !pointer;
+  return !(in->op == HD_USER_LLVMLoad && hd_user_is_ptr(in->type)) &&
+         !(in->op == HD_USER_LLVMICmp && hd_user_is_ptr(in->operand[0].type));
 }
 
 heddle_status hd_user_check_evaluated(heddle_context *ctx, const hd_user_function *f) {

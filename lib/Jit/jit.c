@@ -228,7 +228,7 @@ static hd_jit_range *find_range(heddle_jit *jit, int64_t size) {
 
 heddle_status heddle_jit_prepare(heddle_context *ctx, heddle_jit *jit, const int64_t size_mnk[3]) {
   heddle_kernel *kernel;
-  int64_t size = jit->dim ? size_mnk[jit->dim == 'm' ? 0 : jit->dim == 'n' ? 1 : 2] : 0;
+  int64_t size = jit->dim ? size_mnk[hd_dim_index(jit->dim)] : 0;
   return hd_jit_range_get(ctx, jit, find_range(jit, size), &kernel);
 }
 

@@ -98,7 +98,7 @@ static heddle_status compile_choice(heddle_context *ctx, heddle_jit *jit, hd_fro
       .plan = {.n = 1}, .tuned = jit->compile.tuned, .load = load, .load_user = l};
   chosen->plan.list[0].words = r->words;
   if (jit->dim)
-    chosen->hint_mnk[jit->dim == 'n'] = r->hint;
+    chosen->hint_mnk[hd_dim_index(jit->dim)] = r->hint;
   heddle_status status = hd_compile_front(ctx, front, chosen, &jit->compile, compiled);
   hd_free(chosen);
   return status;

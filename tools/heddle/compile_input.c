@@ -312,8 +312,7 @@ heddle_status compile_input_choose(heddle_context *ctx, compile_input *in,
 }
 
 void compile_input_keep_one(compile_input *in) {
-  char dim = *in->plan.dim;
-  int64_t asked = in->hint_mnk[dim == 'm' ? 0 : dim == 'n' ? 1 : 2];
+  int64_t asked = in->hint_mnk[hd_dim_index(*in->plan.dim)];
   if (in->plan.n < 2 || in->buckets || !asked)
     return;
   hd_bucket one = {.words = hd_bucket_plan_find(&in->plan, asked)->words};

@@ -63,6 +63,18 @@ static void test_integers(void **state) {
   check_value("define float @f" HEAD "%a = bitcast float %acc to i32\n%b = or i32 %a, -2147483648\n"
               "%c = bitcast i32 %b to float\nret float %c\n}\n",
               1.5, 0, 0, -1.5);
+  check_value("define float @f" HEAD "%a = fptrunc float %acc to half\n"
+              "%b = bitcast half %a to i16\n%c = xor i16 %b, -32768\n"
+              "%d = bitcast i16 %c to half\n%e = fpext half %d to float\nret float %e\n}\n",
+              1.5, 0, 0, -1.5);
+  check_value("define float @f" HEAD "%a = fptrunc float %acc to half\n"
+              "%b = bitcast half %a to bfloat\n%c = fpext bfloat %b to float\n"
+              "ret float %c\n}\n",
+              2, 0, 0, 2); /* 0x4000 in both */
+  check_value("define float @f" HEAD "%a = fptrunc float %acc to bfloat\n"
+              "%b = bitcast bfloat %a to half\n%c = fpext half %b to float\n"
+              "ret float %c\n}\n",
+              1, 0, 0, 1.875); /* 0x3f80 */
 }
 
 static void test_integer_intrinsics(void **state) {
