@@ -174,11 +174,16 @@ static heddle_status print_plan(heddle_context *ctx, const hd_bench_problem *pro
   return status;
 }
 
+/* With the schedule that both kernels have, or else with the buckets that its user would get. */
 static heddle_status add_dynamic(heddle_context *ctx, const hd_bench_problem *problem,
                                  const orders *of, const hd_bench_options *o,
                                  const char *target, ways *out) {
   char *text[2] = {NULL, NULL};
   heddle_status status = HEDDLE_OK;
+  if (o->n_schedules) {
+    add_texts(out, (char *const[2]){hd_xstrdup(o->schedule[0]), NULL}, true, false);
+    return HEDDLE_OK;
+  }
   for (int i = 0; i < 2 && status == HEDDLE_OK; i++)
     if (of->asked[i])
       status = print_plan(ctx, problem, o, target, i == 0, out->weights_ready, &text[i]);

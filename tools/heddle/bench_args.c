@@ -167,10 +167,13 @@ int bench_check_args(const bench_args *a, hd_bench_options *options, bench_forma
     return cli_usage_error("bench.only", "got \"%s\"; legal: a type, as bf16 or e4m3", a->only);
   if (!bench_format_parse(a->format, format))
     return cli_usage_error("bench.format", "got \"%s\"; legal: table, csv, json", a->format);
-  if (a->dynamic && (a->sweep || a->sample || a->schedules.n || a->csv || a->resume ||
-                     *format != BENCH_TABLE))
-    return cli_usage_error("bench.dynamic", "got --dynamic with --schedule, --sweep, -o or "
-                                            "--format; legal: a grid or sizes, and --order");
+  if (a->dynamic && (a->sweep || a->sample || a->csv || a->resume || *format != BENCH_TABLE))
+    return cli_usage_error("bench.dynamic", "got --dynamic with --sweep, -o or --format; legal: "
+                                            "a grid or sizes, and --order");
+  if (a->dynamic && (a->schedules.n > 1 || (a->schedules.n && a->predict)))
+    return cli_usage_error("bench.dynamic", "got --dynamic with %s; legal: one --schedule, for "
+                                            "both kernels",
+                           a->predict ? "--schedule and --predict" : "more than one --schedule");
   if (a->predict && !a->dynamic)
     return cli_usage_error("bench.dynamic", "got --predict without --dynamic; legal: both");
   code = check_groups(a);

@@ -50,7 +50,7 @@ static const char about[] =
     "fixed N: for each type, M and K at 16 sizes of N, unless -n gives one. It prints the\n"
     "geometric mean and the worst ratio of fixed time over dynamic time. Half of the rounds\n"
     "suffice if all are within 0.5 %. With --cache the kernels of later cases are compiled\n"
-    "meanwhile.\n"
+    "meanwhile. With one --schedule both kernels have it: the cost of an unknown N alone.\n"
     "\n"
     "--predecessor runs a small kernel that writes B before each launch, in the same graph. It\n"
     "lets the product start at once (early), when B is written (late), or at its end (never).\n"
