@@ -1,7 +1,7 @@
-"""plan.py HEDDLE_OPT HEDDLE DIR FILE...: the tile level means what it says.
+"""plan.py [--all] HEDDLE_OPT HEDDLE DIR FILE...: the tile level means what it says.
 
 Of each file the tile level is written, read again and taken on: the role level is that of one run. Then each attribute
-of work, matmul and store of the first kernel, in turn, gets each of some other values: the text must be refused, with
+of work, matmul and store of the first kernel, in turn, gets another value (--all: some others): the text must be refused, with
 what is legal or nearest, or give another kernel. Prints how many of each; exit status 1 where an attribute says nothing."""
 import os
 import re
@@ -46,8 +46,8 @@ def first_kernel(text):
     return re.match(r"(?s).*?\n}\n", text).group(0)
 
 
-def changes(line):
-    """(attribute, value, the line with it)"""
+def changes(line, every):
+    """(attribute, value, the line with it); one value of each attribute, or every one of OTHER"""
     attributes = re.search(r"\{(.*?)\}", line).group(1)
     for flag in FLAGS if line.strip().startswith("work") else []:
         with_flag = re.sub(rf", {flag}\b", "", line) if re.search(rf"\b{flag}\b", attributes) else line.replace("{", "{" + flag + ", ", 1)
@@ -55,13 +55,13 @@ def changes(line):
     for name, old in re.findall(r"(\w+) = (\[[^]]*\]|\"[^\"]*\"|\w+)", attributes):
         if name not in OTHER:
             raise SystemExit(f"no other value is known of {name}")
-        for new in OTHER[name]:
-            if new != old:
-                yield name, new, line.replace(f"{name} = {old}", f"{name} = {new}", 1)
+        for new in [new for new in OTHER[name] if new != old][:None if every else 1]:
+            yield name, new, line.replace(f"{name} = {old}", f"{name} = {new}", 1)
 
 
 def main():
-    tool, heddle, folder, *files = sys.argv[1:]
+    every = sys.argv[1] == "--all"
+    tool, heddle, folder, *files = sys.argv[1 + every:]
     os.makedirs(folder, exist_ok=True)
     refused = other = silent = 0
     for file in files:
@@ -82,7 +82,7 @@ def main():
         for at, line in enumerate(lines):
             if not re.match(r"\s*(work|%\w+: \S+ = matmul|store) ", line):
                 continue
-            for name, value, new in changes(line):
+            for name, value, new in changes(line, every):
                 changed, said = kernel_code(heddle, "\n".join([*lines[:at], new, *lines[at + 1:]]) + "\n", folder, extra)
                 if changed is None and re.search(r"legal:|nearest:|error\[ir\.", said):
                     refused += 1
