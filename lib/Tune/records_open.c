@@ -179,7 +179,8 @@ static heddle_status prepare_to_write(heddle_context *ctx, hd_records *r, const 
   return status;
 }
 
-/* Does not modify the file: tables in memory, with the current columns, shadow those of version 1. */
+/* Does not modify the file: tables in memory, with the current columns, shadow those of version
+ * 1. */
 static heddle_status prepare_to_read(heddle_context *ctx, hd_records *r, const char *path) {
   if (r->version == 0)
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "records.version",
@@ -264,7 +265,7 @@ static void distrust(hd_records *r) {
   sqlite3_progress_handler(r->db, STEPS_BETWEEN_LOOKS, is_over, r);
 }
 
-/* Reading opens read-write, too: SQLite may have to roll back the transaction of a killed writer. */
+/* Reading opens read-write, too: SQLite may have to roll back a killed writer's transaction. */
 heddle_status hd_records_open_file(heddle_context *ctx, hd_records *r, const char *path,
                                    bool write) {
   int flags = SQLITE_OPEN_READWRITE | (write ? SQLITE_OPEN_CREATE : 0);

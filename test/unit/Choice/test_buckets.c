@@ -109,13 +109,16 @@ static void long_launches_have_pairs(void **state) {
   hd_front_free(&front);
 }
 
-/* Some defaults of a fixed size are not legal where the size is known at launch (256x192 into f32
- * leaves no registers for a mask): the bucket then has nearly the fastest of those that are. */
+/* Some defaults of fixed sizes are not legal where the sizes are known at launch (256x192 into a
+ * col_major D of f32): the bucket then has nearly the fastest of those that are. */
 static void what_is_not_legal_at_launch_makes_way_for_the_next(void **state) {
   (void)state;
   const int64_t sizes[] = {3072, 2048, 8192};
   hd_front front = front_of_type("sm_90a", "tf32", "f32", sizes[0], sizes[2], 8192);
+  front.problem.d.transposed = true;
   hd_front fixed = front;
+  front.problem.m.value = 0;
+  const hd_bucket_options options = {.hint_mnk = {sizes[0]}};
   const hd_device_model *device = hd_device_model_of(front.problem.target);
   hd_bucket_plan plan;
   hd_ranked_schedule best;
@@ -123,7 +126,7 @@ static void what_is_not_legal_at_launch_makes_way_for_the_next(void **state) {
   hd_schedule alone = hd_schedule_default(device, &fixed.problem);
   assert_false(hd_schedule_fits(&front.problem, &alone));
   assert_int_equal(hd_schedule_heuristic(device, &front.problem, sizes, &best, 1), 1);
-  assert_int_equal(hd_bucket_choose(NULL, &front, NULL, &plan), HEDDLE_OK);
+  assert_int_equal(hd_bucket_choose(NULL, &front, &options, &plan), HEDDLE_OK);
   const hd_schedule *s = &hd_bucket_plan_find(&plan, sizes[1])->words.value;
   assert_true(hd_schedule_cost(&front.problem, s, sizes, device).seconds < 1.07 * best.seconds);
   hd_front_free(&front);
