@@ -33,7 +33,7 @@ static heddle_status check_epilogue(heddle_context *ctx, const hd_problem *p, co
   bool vectors = (p->scale_a.op && !p->scale_a.one) || (p->scale_b.op && !p->scale_b.one) ||
                  (p->bias.op && p->bias_along_n);
   bool computes = strcmp(p->act, "none") != 0 || p->alpha;
-  bool open = !p->m.value && !p->n.value && p->d.transposed;
+  bool open = !p->n.value && (p->g.op || (!p->m.value && p->d.transposed));
   const struct {
     bool spills;
     const char *what, *nearest;
@@ -43,7 +43,7 @@ static heddle_status check_epilogue(heddle_context *ctx, const hd_problem *p, co
       {over && vectors, "scale vectors or a bias along n", narrower},
       {over && p->scatter, "the indices of D's columns", narrower},
       {over && p->d.elem == HEDDLE_F32 && (computes || open),
-       "an f32 D with an activation, alpha, or M and N known only at launch", narrower},
+       "an f32 D with an activation, alpha, or these sizes known only at launch", narrower},
       {full && vectors && (staged || !p->n.value),
        "scale vectors or a bias along n, together with staged tiles or a size known only at launch",
        narrower},

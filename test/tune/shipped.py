@@ -1,6 +1,5 @@
-"""shipped.py HEDDLE PTXAS CHOICES.json DIR: compiles the shipped choices as a user would. Heddle refuses a
-kernel that ptxas repairs (C75xx), spills or gives local memory; so it must take them all. Of choices that
-differ only in sizes or in the raster order, the registers are the same: one is compiled."""
+"""shipped.py HEDDLE PTXAS CHOICES.json DIR: compiles every shipped choice as a user would. Heddle refuses a
+kernel that ptxas repairs (C75xx), spills or gives local memory; so it must take them all."""
 import concurrent.futures
 import json
 import os
@@ -40,16 +39,10 @@ def compiles(heddle, ptxas, folder, number, choice):
     return False
 
 
-def registers_of(choice):
-    """What decides the registers of a choice: types, orders, and the schedule but for its raster order."""
-    product = [word for word in choice["product"].split() if not word.startswith(("m=", "n=", "k="))]
-    return *product, *(word for word in choice["schedule"].split() if not word.startswith("raster_group"))
-
-
 def main():
     heddle, ptxas, path, folder = sys.argv[1:]
     with open(path) as file:
-        choices = list({registers_of(choice): choice for choice in json.load(file)["choices"]}.values())
+        choices = json.load(file)["choices"]
     os.makedirs(folder, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         good = list(pool.map(lambda item: compiles(heddle, ptxas, folder, *item), enumerate(choices)))
