@@ -12,18 +12,17 @@ void hd_route_choice(hd_request *r) {
   const char *product = hd_text_of(r->query, "product", "");
   const char *class = hd_text_of(r->query, "class", "");
   const char *policy = hd_text_of(r->query, "policy", "default");
-  char *nearest = NULL;
   if (!snapshot_is_read(r))
     return;
-  r->shared = hd_snapshot_exact(s->snapshot, product, class, policy);
-  if (!r->shared && !hd_int_of(r->query, "exact", 0))
-    nearest = hd_snapshot_nearest(s->snapshot, product, class, policy);
-  if (r->shared) {
+  hd_found found = hd_snapshot_find(s->snapshot, product, class, policy,
+                                    hd_int_of(r->query, "exact", 0) != 0);
+  if (found.exact) {
+    r->shared = found.exact;
     s->metrics.exact++;
     r->status = 200;
-  } else if (nearest) {
+  } else if (found.nearest) {
     s->metrics.nearest++;
-    hd_answer_text(r, 200, "application/json", nearest);
+    hd_answer_text(r, 200, "application/json", found.nearest);
   } else {
     s->metrics.missed++;
     hd_refuse(r, HD_RULE_CHOICE_NONE, "product", product,

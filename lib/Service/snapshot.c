@@ -258,25 +258,28 @@ size_t hd_snapshot_count(hd_snapshot *s) {
   return n;
 }
 
-hd_shared_text *hd_snapshot_exact(hd_snapshot *s, const char *product, const char *class,
+static hd_shared_text *find_exact(hd_snapshot *s, const char *product, const char *class,
                                   const char *policy) {
-  pthread_rwlock_rdlock(&s->lock);
   uint32_t slot = *slot_of(s, hash_name(product, class, policy), product, class, policy);
-  hd_shared_text *found = slot ? hd_shared_text_ref(s->list[slot - 1]->answer) : NULL;
-  pthread_rwlock_unlock(&s->lock);
-  return found;
+  return slot ? hd_shared_text_ref(s->list[slot - 1]->answer) : NULL;
 }
 
-char *hd_snapshot_nearest(hd_snapshot *s, const char *product, const char *class,
+/* The average loss by distance that races measured; NaN before any did. */
+static double loss_by_distance(const hd_snapshot *s, const char *class) {
+  for (size_t i = 0; i < s->n_losses; i++)
+    if (strcmp(s->losses[i].class, class) == 0)
+      return s->losses[i].distance_loss / s->losses[i].distance_2;
+  return (double)NAN;
+}
+
+static char *find_nearest(const hd_snapshot *s, const char *product, const char *class,
                           const char *policy) {
   hd_product_key key;
   hd_key_problem problem;
   const entry *best = NULL;
   double least = INFINITY;
-  char *text = NULL;
   if (!hd_key_parse(product, &key, &problem))
     return NULL;
-  pthread_rwlock_rdlock(&s->lock);
   for (size_t i = 0; i < s->n; i++) {
     const entry *e = s->list[i];
     if (strcmp(e->class, class) != 0 || strcmp(e->policy, policy) != 0)
@@ -287,15 +290,19 @@ char *hd_snapshot_nearest(hd_snapshot *s, const char *product, const char *class
       best = e;
     }
   }
-  if (best) {
-    double slope = (double)NAN;
-    for (size_t i = 0; i < s->n_losses; i++)
-      if (strcmp(s->losses[i].class, class) == 0)
-        slope = s->losses[i].distance_loss / s->losses[i].distance_2;
-    text = lookup_text("nearest", least, slope * least, best->choice);
-  }
+  return best ? lookup_text("nearest", least, loss_by_distance(s, class) * least, best->choice)
+              : NULL;
+}
+
+hd_found hd_snapshot_find(hd_snapshot *s, const char *product, const char *class,
+                          const char *policy, bool exact_only) {
+  hd_found found = {0};
+  pthread_rwlock_rdlock(&s->lock);
+  found.exact = find_exact(s, product, class, policy);
+  if (!found.exact && !exact_only)
+    found.nearest = find_nearest(s, product, class, policy);
   pthread_rwlock_unlock(&s->lock);
-  return text;
+  return found;
 }
 
 /* ---- all choices ---- */

@@ -18,12 +18,16 @@ bool hd_snapshot_is_read(const hd_snapshot *snapshot); /* at least once */
 int64_t hd_snapshot_serial(hd_snapshot *snapshot);
 size_t hd_snapshot_count(hd_snapshot *snapshot);
 
-/* The answer of GET /v1/choice for exactly this product; a reference, or NULL: none. */
-hd_shared_text *hd_snapshot_exact(hd_snapshot *snapshot, const char *product, const char *class,
-                                  const char *policy);
-/* The answer for the nearest product; owned text, or NULL: none is near. */
-char *hd_snapshot_nearest(hd_snapshot *snapshot, const char *product, const char *class,
-                          const char *policy);
+/* The answer of GET /v1/choice: at most one of the two. */
+typedef struct hd_found {
+  hd_shared_text *exact; /* for exactly this product; a reference */
+  char *nearest;         /* for the nearest product, owned */
+} hd_found;
+
+/* Looks for both at once: a choice that came between two looks would be its own neighbour.
+ * exact_only: does not look for the nearest. */
+hd_found hd_snapshot_find(hd_snapshot *snapshot, const char *product, const char *class,
+                          const char *policy, bool exact_only);
 /* The body of GET /v1/choices; class "": all classes. Owned. */
 char *hd_snapshot_choices(hd_snapshot *snapshot, const char *class, int64_t since);
 

@@ -496,6 +496,27 @@ class Lookups(Case):
         exact = self.client.get("/v1/choice", product=product(n=17), exact=1, **{"class": "H200"})
         self.assertEqual(key_error(exact), (404, "choice.none"))
 
+    def test_a_choice_is_never_its_own_neighbour(self):
+        """Lookups that run while a choice comes: nothing, then the exact one."""
+        matches = []
+
+        def look():
+            client = self.daemon.client()
+            end = time.monotonic() + 5
+            while not matches and time.monotonic() < end:
+                answer = client.get("/v1/choice", product=product(), **{"class": "H200"})
+                if answer.status == 200:
+                    matches.append(answer.json["match"])
+            client.connection.close()
+
+        threads = [threading.Thread(target=look) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        self.choose()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(set(matches), {"exact"})
+
     def test_the_loss_is_what_races_measured(self):
         self.choose(product(n=16), body=race(best=9.0))
         other = race(best=8.0, schedule="tile=256x64", more=[contender("tile=128x64", [8.8] * 9)])
