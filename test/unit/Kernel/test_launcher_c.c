@@ -390,46 +390,48 @@ static void workspace_and_plan_agree(void **state) {
   workspaces_agree(*state, &m);
 }
 
+/* A launcher of its own. The workspace function takes the arguments of a plain product alone. */
+static void launches_agree(const hd_manifest *m) {
+  void *library = open_launcher(m, &both);
+  agree_everywhere(library, m);
+  dlclose(library);
+}
+
+static void launches_and_workspaces_agree(const hd_manifest *m) {
+  void *library = open_launcher(m, &both);
+  agree_everywhere(library, m);
+  workspaces_agree(library, m);
+  dlclose(library);
+}
+
 static void shared_tiles_agree_too(void **state) {
   (void)state;
   hd_manifest m = sample_streamed();
-  void *library = open_launcher(&m, &both);
-  agree_everywhere(library, &m);
-  workspaces_agree(library, &m);
-  dlclose(library);
+  launches_and_workspaces_agree(&m);
 }
 
 static void batches_agree_too(void **state) {
   (void)state;
   hd_manifest m = sample_batch();
-  void *library = open_launcher(&m, &both);
-  agree_everywhere(library, &m);
-  dlclose(library);
+  launches_agree(&m);
 }
 
 static void groups_agree_too(void **state) {
   (void)state;
   hd_manifest m = sample_groups();
-  void *library = open_launcher(&m, &both);
-  agree_everywhere(library, &m);
-  dlclose(library);
+  launches_agree(&m);
 }
 
 static void what_runs_ahead_agrees_too(void **state) {
   (void)state;
   hd_manifest m = sample_copied();
-  void *library = open_launcher(&m, &both);
-  agree_everywhere(library, &m);
-  workspaces_agree(library, &m);
-  dlclose(library);
+  launches_and_workspaces_agree(&m);
 }
 
 static void what_runs_behind_agrees_too(void **state) {
   (void)state;
   hd_manifest m = sample_combined();
-  void *library = open_launcher(&m, &both);
-  agree_everywhere(library, &m);
-  dlclose(library);
+  launches_agree(&m);
 }
 
 /* The first variant is for few columns: the generated C knows the border, too. */
@@ -438,10 +440,7 @@ static void buckets_agree_too(void **state) {
   hd_manifest m = sample_manifest();
   hd_variant *first = &m.variant[0];
   first->requirement[first->n_requirements++] = (hd_requirement){{HD_ARG_N, 1, 0, 1}, 1, 100};
-  void *library = open_launcher(&m, &both);
-  agree_everywhere(library, &m);
-  workspaces_agree(library, &m);
-  dlclose(library);
+  launches_and_workspaces_agree(&m);
 }
 
 /* Whole clusters of CTAs of which each has tiles of its own, the last ones none. */
@@ -450,10 +449,7 @@ static void spread_clusters_agree_too(void **state) {
   hd_manifest m = sample_manifest();
   m.variant[0].cluster = 4;
   m.variant[0].tile_cluster = 1;
-  void *library = open_launcher(&m, &both);
-  agree_everywhere(library, &m);
-  workspaces_agree(library, &m);
-  dlclose(library);
+  launches_and_workspaces_agree(&m);
 }
 
 /* 16 tiles of 2^27 - 1 k-blocks, shared by 17 workers: as in test_manifest_plan.c. */
