@@ -141,14 +141,40 @@ static heddle_status refused(heddle_context *ctx, const char *log, int code) {
 /* True if ptxas could not be run (126, 127) or was ended by a signal. ptxas itself returns 255. */
 static bool was_stopped(int code) { return code >= 126 && code < 128 + 65; }
 
-static heddle_status run(heddle_context *ctx, const char *const *argv, const hd_memory_file *files,
-                         int n_files, hd_ptxas_report *report) {
+enum { INPUT, OUTPUT, N_FILES };
+
+static bool has_several_entries(const char *ptx) {
+  const char *first = strstr(ptx, ".entry ");
+  return first && strstr(first + 1, ".entry ");
+}
+
+/* Several kernels are assembled by threads of ptxas. Their number is part of the cubin (in a note,
+ * not in the code), so it is constant. An older ptxas refuses the option, and then runs without. */
+static heddle_status run_process(heddle_context *ctx, const char *ptxas, const char *target,
+                                 bool split, const hd_memory_file file[N_FILES], hd_strbuf *log,
+                                 int *code) {
+  const char *argv[] = {ptxas, "-split-compile=8", "-v", "-arch", target,
+                        "-o", file[OUTPUT].path, file[INPUT].path, NULL};
+  if (!split)
+    argv[1] = ptxas;
+  HD_TRY(hd_process_run_with(ctx, argv + !split, file, N_FILES, timeout_s, log, code));
+  if (!split || *code == 0 || !strstr(hd_strbuf_text(log), "-split-compile"))
+    return HEDDLE_OK;
+  hd_strbuf_free(log);
+  *log = (hd_strbuf){0};
+  return run_process(ctx, ptxas, target, false, file, log, code);
+}
+
+static heddle_status run(heddle_context *ctx, const char *ptxas, const char *ptx,
+                         const char *target, const hd_memory_file file[N_FILES],
+                         hd_ptxas_report *report) {
   hd_strbuf log = {0};
   int code = 0;
-  heddle_status status = hd_process_run_with(ctx, argv, files, n_files, timeout_s, &log, &code);
+  heddle_status status =
+      run_process(ctx, ptxas, target, has_several_entries(ptx), file, &log, &code);
   if (status == HEDDLE_OK && code != 0)
     status = was_stopped(code) ? hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "ptxas.run",
-                                          "%s ended with %d", argv[0], code)
+                                          "%s ended with %d", ptxas, code)
                                : refused(ctx, hd_strbuf_text(&log), code);
   if (status == HEDDLE_OK)
     read_log(hd_strbuf_text(&log), report);
@@ -156,16 +182,13 @@ static heddle_status run(heddle_context *ctx, const char *const *argv, const hd_
   return status;
 }
 
-enum { INPUT, OUTPUT, N_FILES };
-
-static heddle_status assemble(heddle_context *ctx, const char *ptxas, const char *target,
+static heddle_status assemble(heddle_context *ctx, const char *ptxas, const char *ptx,
+                              const char *target,
                               const hd_memory_file file[N_FILES], void **cubin,
                               size_t *cubin_bytes, hd_ptxas_report *report) {
-  const char *argv[] = {ptxas, "-v", "-arch", target, "-o", file[OUTPUT].path, file[INPUT].path,
-                        NULL};
   char *data = NULL;
   size_t n_bytes;
-  HD_TRY(run(ctx, argv, file, N_FILES, report));
+  HD_TRY(run(ctx, ptxas, ptx, target, file, report));
   if (!cubin)
     return HEDDLE_OK;
   HD_TRY(hd_file_read(ctx, file[OUTPUT].path, &data, &n_bytes));
@@ -188,7 +211,7 @@ heddle_status hd_ptxas_run(heddle_context *ctx, const char *ptxas, const char *p
   if (status == HEDDLE_OK)
     status = hd_memory_file_create(ctx, "kernel.cubin", NULL, 0, &file[OUTPUT]);
   if (status == HEDDLE_OK)
-    status = assemble(ctx, ptxas, target, file, cubin, cubin_bytes, report);
+    status = assemble(ctx, ptxas, ptx, target, file, cubin, cubin_bytes, report);
   hd_memory_file_close(&file[INPUT]);
   hd_memory_file_close(&file[OUTPUT]);
   return status;
