@@ -70,23 +70,19 @@ static heddle_status print_ops(heddle_context *ctx, const opt_options *o) {
   return write_text(ctx, o->out, &text);
 }
 
-static void print_values(const hd_schedule_key *key, hd_strbuf *out) {
-  for (int i = 0; key->words && key->words[i]; i++)
-    hd_strbuf_printf(out, "%s`%s`", i ? " " : "", key->words[i]);
-  if (key->kind == HD_KEY_INT)
-    hd_strbuf_printf(out, key->most - key->least == 1 ? "%d, %d" : "%d … %d", key->least,
-                     key->most);
-  else if (!key->words)
-    hd_strbuf_add(out, key->kind == HD_KEY_PAIR ? "`MxN`" : "`MxN`, `MxNxK`");
-}
-
 static heddle_status print_keys(heddle_context *ctx, const opt_options *o) {
   hd_strbuf text = {0};
   hd_strbuf_add(&text, "| key | values | meaning |\n| --- | --- | --- |\n");
   for (hd_key key = 0; key < HD_N_KEYS; key++) {
-    hd_strbuf_printf(&text, "| `%s` | ", hd_schedule_keys[key].name);
-    print_values(&hd_schedule_keys[key], &text);
-    hd_strbuf_printf(&text, " | %s |\n", hd_schedule_keys[key].says);
+    const hd_schedule_key *k = &hd_schedule_keys[key];
+    hd_strbuf_printf(&text, "| `%s` | ", k->name);
+    for (int i = 0; k->words && k->words[i]; i++)
+      hd_strbuf_printf(&text, "%s`%s`", i ? " " : "", k->words[i]);
+    if (k->kind == HD_KEY_INT)
+      hd_strbuf_printf(&text, k->most - k->least == 1 ? "%d, %d" : "%d … %d", k->least, k->most);
+    else if (!k->words)
+      hd_strbuf_add(&text, k->kind == HD_KEY_PAIR ? "`MxN`" : "`MxN`, `MxNxK`");
+    hd_strbuf_printf(&text, " | %s |\n", k->says);
   }
   return write_text(ctx, o->out, &text);
 }

@@ -36,16 +36,13 @@ static void add_values(hd_strbuf *out, const char *letters, const char *names) {
     hd_strbuf_add(out, "none");
 }
 
-static void add_attribute(hd_strbuf *out, const char *name, size_t n) {
-  bool required = name[n - 1] == '!';
-  hd_strbuf_printf(out, "%s`%.*s`", required ? "**" : "", (int)(n - required), name);
-  hd_strbuf_add(out, required ? "**" : "");
-}
-
 static void add_attributes(hd_strbuf *out, const char *list) {
   for (const char *p = list; *p; p += strcspn(p, " "), p += *p == ' ') {
-    hd_strbuf_add(out, p == list ? "" : ", ");
-    add_attribute(out, p, strcspn(p, " "));
+    size_t n = strcspn(p, " ");
+    bool required = p[n - 1] == '!';
+    const char *bold = required ? "**" : "";
+    hd_strbuf_printf(out, "%s%s`%.*s`%s", p == list ? "" : ", ", bold, (int)(n - required), p,
+                     bold);
   }
   if (!*list)
     hd_strbuf_add(out, "none");
@@ -70,23 +67,19 @@ static void add_op(hd_strbuf *out, const hd_op_info *info) {
   hd_strbuf_add(out, "\n");
 }
 
-static void add_attribute_table(hd_strbuf *out) {
+void opt_ops_markdown(hd_strbuf *out) {
   static const char *const kinds[] = {
       [HD_ATTR_KIND_INT] = "`N`",       [HD_ATTR_KIND_STRING] = "`\"text\"`",
       [HD_ATTR_KIND_SYMBOL] = "`word`", [HD_ATTR_KIND_ARG] = "`ldb`",
       [HD_ATTR_KIND_ELEM] = "`bf16`",
       [HD_ATTR_KIND_INTS] = "`[1, 2]`", [HD_ATTR_KIND_EXPRS] = "`[\"k\", \"ldb*2\"]`",
       [HD_ATTR_KIND_FLAG] = "nothing"};
-  hd_strbuf_add(out, "\n## Attributes\n\n| attribute | value |\n| --- | --- |\n");
-  for (int key = 0; key < HD_N_ATTRS; key++)
-    hd_strbuf_printf(out, "| `%s` | %s |\n", hd_attr_name((hd_attr_key)key),
-                     kinds[hd_attr_get_kind((hd_attr_key)key)]);
-}
-
-void opt_ops_markdown(hd_strbuf *out) {
   hd_strbuf_printf(out, "\n## Ops\n\nThere are %d; attributes in bold must be given.\n",
                    (int)HD_N_OPS);
   for (int kind = 0; kind < HD_N_OPS; kind++)
     add_op(out, hd_op_get_info((hd_op_kind)kind));
-  add_attribute_table(out);
+  hd_strbuf_add(out, "\n## Attributes\n\n| attribute | value |\n| --- | --- |\n");
+  for (int key = 0; key < HD_N_ATTRS; key++)
+    hd_strbuf_printf(out, "| `%s` | %s |\n", hd_attr_name((hd_attr_key)key),
+                     kinds[hd_attr_get_kind((hd_attr_key)key)]);
 }

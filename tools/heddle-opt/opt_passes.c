@@ -118,13 +118,6 @@ static bool is_printed(const opt_options *o, const char *name) {
   return printed;
 }
 
-static void print_after(const char *name, const hd_module *module) {
-  hd_strbuf text = {0};
-  hd_print(module, &text);
-  printf("# after %s\n%s\n", name, hd_strbuf_text(&text));
-  hd_strbuf_free(&text);
-}
-
 static heddle_status run_plan(heddle_context *ctx, const opt_options *o, const plan *p,
                               hd_module *module, pass_diff *diff) {
   hd_pass_context context = {.ctx = ctx, .target = o->target, .schedule_text = o->schedule};
@@ -133,8 +126,12 @@ static heddle_status run_plan(heddle_context *ctx, const opt_options *o, const p
     HD_TRY(hd_run_pass(&context, module, p->pass[i]));
     if (o->time_passes)
       fprintf(stderr, "%10.3f ms  %s\n", 1e3 * (hd_clock_seconds() - start), p->pass[i]->name);
-    if (is_printed(o, p->pass[i]->name))
-      print_after(p->pass[i]->name, module);
+    if (is_printed(o, p->pass[i]->name)) {
+      hd_strbuf text = {0};
+      hd_print(module, &text);
+      printf("# after %s\n%s\n", p->pass[i]->name, hd_strbuf_text(&text));
+      hd_strbuf_free(&text);
+    }
     if (o->diff)
       pass_diff_add(diff, p->pass[i], module);
     if (o->verify_each || i + 1 == p->n)

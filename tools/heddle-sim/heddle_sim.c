@@ -111,11 +111,6 @@ static heddle_status verify_d(const job *j, const sim_operands *operands, const 
   return HEDDLE_MISMATCH;
 }
 
-static heddle_status write_output(const job *j, sim_operands *operands) {
-  const hd_sim_buffer *d = sim_operands_d(operands);
-  return j->o->output ? hd_file_write(j->ctx, j->o->output, d->data, d->n_bytes) : HEDDLE_OK;
-}
-
 static heddle_status run_launch(job *j, const hd_sim_launch *sim, const hd_sim_options *so,
                                 sim_operands *operands) {
   hd_sim_report report = {0};
@@ -184,9 +179,10 @@ static heddle_status launch(job *j, hd_sim_mode mode, sim_operands *operands) {
   }
   if (j->o->time)
     printf("cpu_seconds=%.3f\n", j->seconds);
-  if (status == HEDDLE_OK)
-    status = write_output(j, operands);
-  return status;
+  if (status != HEDDLE_OK || !j->o->output)
+    return status;
+  const hd_sim_buffer *d = sim_operands_d(operands);
+  return hd_file_write(j->ctx, j->o->output, d->data, d->n_bytes);
 }
 
 static heddle_status run_mode(job *j, hd_sim_mode mode) {

@@ -39,24 +39,20 @@ static heddle_status read_kind(heddle_context *ctx, const hd_manifest *manifest,
   return HEDDLE_OK;
 }
 
-static heddle_status read_scalar(heddle_context *ctx, hd_arg_kind kind, const char *value,
-                                 trial_request *request) {
-  char *end = NULL;
-  float f = strtof(value, &end);
-  if (end == value || *end || f == 0)
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg", "got `%s`; legal: a number but 0",
-                    value);
-  *(kind == HD_ARG_ALPHA ? &request->alpha : &request->beta) = f;
-  return HEDDLE_OK;
-}
-
 static heddle_status read_arg(heddle_context *ctx, const hd_manifest *manifest, const char *text,
                               trial_request *request) {
   hd_arg_kind kind;
   const char *value = NULL;
   HD_TRY(read_kind(ctx, manifest, text, &kind, &value));
-  if (hd_arg_class_of(kind) == HEDDLE_CLASS_F32)
-    return read_scalar(ctx, kind, value, request);
+  if (hd_arg_class_of(kind) == HEDDLE_CLASS_F32) {
+    char *end = NULL;
+    float f = strtof(value, &end);
+    if (end == value || *end || f == 0)
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg",
+                      "got `%s`; legal: a number but 0", value);
+    *(kind == HD_ARG_ALPHA ? &request->alpha : &request->beta) = f;
+    return HEDDLE_OK;
+  }
   int64_t whole = 0, fixed = hd_manifest_arg(manifest, kind)->fixed;
   bool stride = kind >= HD_ARG_STRIDE_A && kind <= HD_ARG_STRIDE_SCALE_B;
   if (!cli_parse_int(value, &whole) || whole < !stride)

@@ -83,14 +83,6 @@ static void end_slice(timeline *t, timeline_slice *s, uint32_t cta, uint32_t war
   s->kind = NULL;
 }
 
-static void add_flight(timeline *t, const hd_sim_event *e) {
-  begin_event(t, e->kind == HD_SIM_ISSUES ? "b" : "e", e->cta, e->warp);
-  hd_strbuf_printf(&t->json,
-                   ",\"cat\":\"in flight\",\"name\":\"%s in flight\",\"id\":%" PRIu64
-                   ",\"ts\":%" PRIu64 ",\"args\":{\"opcode\":\"%s\",\"line\":%u}}",
-                   kind_of(e->text), e->number, e->time, e->text, e->line);
-}
-
 /* ---- a run ---- */
 
 static timeline_slice *slice_of(timeline *t, const hd_sim_event *e) {
@@ -112,7 +104,11 @@ void timeline_add(timeline *t, const hd_sim_event *e) {
   timeline_slice *s = slice_of(t, e);
   t->end = e->time + 1;
   if (e->kind != HD_SIM_EXECUTES) {
-    add_flight(t, e);
+    begin_event(t, e->kind == HD_SIM_ISSUES ? "b" : "e", e->cta, e->warp);
+    hd_strbuf_printf(&t->json,
+                     ",\"cat\":\"in flight\",\"name\":\"%s in flight\",\"id\":%" PRIu64
+                     ",\"ts\":%" PRIu64 ",\"args\":{\"opcode\":\"%s\",\"line\":%u}}",
+                     kind_of(e->text), e->number, e->time, e->text, e->line);
     return;
   }
   const char *kind = kind_of(e->text);

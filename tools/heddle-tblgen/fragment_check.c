@@ -21,12 +21,6 @@ static bool read_images(const record *r, const char *field, int32_t (*image)[HD_
   return true;
 }
 
-static void cover(int32_t (*image)[HD_LAYOUT_DIMS], unsigned n, uint32_t all[2]) {
-  for (unsigned i = 0; i < n; i++)
-    for (unsigned d = 0; d < 2; d++)
-      all[d] |= (uint32_t)image[i][d];
-}
-
 static unsigned bits_of(uint32_t value) {
   unsigned bits = 0;
   while (value >> bits)
@@ -55,7 +49,10 @@ static bool read_map(const record *r, hd_layout *map) {
   for (unsigned d = 0; d < 3; d++) {
     if (!read_images(r, names[d][0], image[d], &n[d]))
       return false;
-    cover(image[d], n[d], all);
+    for (unsigned i = 0; i < n[d]; i++) {
+      all[0] |= (uint32_t)image[d][i][0];
+      all[1] |= (uint32_t)image[d][i][1];
+    }
   }
   *map = hd_layout_empty();
   bool ok = hd_layout_add_out(map, "row", bits_of(all[0])) &&
@@ -85,22 +82,18 @@ bool fragment_read(const record *r, fragment *f) {
   return read_map(r, &f->map);
 }
 
-/* Converts the column field of a word to units, by a shift. */
-static uint32_t in_units(const fragment *f, uint32_t word) {
-  unsigned row_bits = f->map.out[0].bits;
-  uint32_t row_mask = (1u << row_bits) - 1;
-  return (word & row_mask) | (word >> row_bits) / (uint32_t)f->unit << row_bits;
-}
-
 /* The map without masked lane bits, that is, of contributing lanes only; columns in units. */
 static hd_layout contributing(const fragment *f) {
   hd_layout only = f->map;
-  unsigned kept = 0, n = 0;
+  unsigned row_bits = f->map.out[0].bits, kept = 0, n = 0;
   for (unsigned d = 0; d < f->map.n_in; d++)
     n += f->map.in[d].bits;
-  for (unsigned i = 0; i < n; i++)
-    if (i >= f->map.in[0].bits || !(f->mask >> i & 1))
-      only.column[kept++] = in_units(f, f->map.column[i]);
+  for (unsigned i = 0; i < n; i++) {
+    if (i < f->map.in[0].bits && (f->mask >> i & 1))
+      continue;
+    uint32_t row = f->map.column[i] & ((1u << row_bits) - 1), col = f->map.column[i] >> row_bits;
+    only.column[kept++] = row | col / (uint32_t)f->unit << row_bits;
+  }
   only.in[0].bits = (uint8_t)(only.in[0].bits - (n - kept));
   return only;
 }

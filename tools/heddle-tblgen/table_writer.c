@@ -175,22 +175,11 @@ typedef struct writer {
 
 static const char *const operand_fields[] = {"A", "B", "C", "D", "Meta", "ScaleA", "ScaleB"};
 
-static void write_elem(const char *elem, hd_strbuf *b) {
-  if (!*elem) {
-    hd_strbuf_add(b, "HEDDLE_N_ELEMS");
-    return;
-  }
-  hd_strbuf_add(b, "HEDDLE_");
-  for (; *elem; elem++) {
-    char upper = (char)toupper((unsigned char)*elem);
-    hd_strbuf_addn(b, &upper, 1);
-  }
-}
-
 static void write_operand(const record *op, hd_strbuf *b) {
-  const char *reg = record_string(op, "Reg");
-  hd_strbuf_printf(b, "\n    {%s, ", word_space(record_string(op, "Space")));
-  write_elem(record_string(op, "Elem"), b);
+  const char *reg = record_string(op, "Reg"), *elem = record_string(op, "Elem");
+  hd_strbuf_printf(b, "\n    {%s, HEDDLE_", word_space(record_string(op, "Space")));
+  for (const char *c = *elem ? elem : "N_ELEMS"; *c; c++)
+    hd_strbuf_printf(b, "%c", toupper((unsigned char)*c));
   if (*reg)
     hd_strbuf_printf(b, ", '%c', %ld},", *reg, record_int(op, "Regs"));
   else
@@ -215,25 +204,6 @@ static void write_operands(writer *w, const record *row) {
   hd_strbuf_add(&w->rows, "},\n");
 }
 
-static void write_modifiers(const record *row, hd_strbuf *b) {
-  json_t *list = record_list(row, "Modifiers");
-  hd_strbuf_add(b, "  .modifiers = 0");
-  for (size_t i = 0; i < json_array_size(list); i++)
-    hd_strbuf_printf(b, " | %s", word_modifier(json_string_value(json_array_get(list, i))));
-  hd_strbuf_add(b, ",\n");
-}
-
-static void write_texts(const record *row, hd_strbuf *b) {
-  const char *llvm = record_string(row, "Llvm");
-  hd_strbuf_printf(b, " {.name = \"%s\",\n  .ptx = \"%s\",\n  .operands = \"%s\",\n", row->name,
-                   record_string(row, "Ptx"), record_string(row, "Operands"));
-  if (*llvm)
-    hd_strbuf_printf(b, "  .llvm_intrinsic = \"%s\",\n", llvm);
-  hd_strbuf_printf(b, "  .source = \"%s\", .note = \"%s\", .kind = \"%s\",\n",
-                   record_string(row, "Source"), record_string(row, "Note"),
-                   record_string(row, "Kind"));
-}
-
 static void write_numbers(const record *row, hd_strbuf *b) {
   hd_strbuf_printf(b, "  .family = %s, .issuer = %s,\n",
                    word_family(record_string(row, "Family")),
@@ -252,10 +222,22 @@ static void write_numbers(const record *row, hd_strbuf *b) {
 }
 
 static void write_row(writer *w, const record *row) {
-  write_texts(row, &w->rows);
+  const char *llvm = record_string(row, "Llvm");
+  hd_strbuf_printf(&w->rows, " {.name = \"%s\",\n  .ptx = \"%s\",\n  .operands = \"%s\",\n",
+                   row->name, record_string(row, "Ptx"), record_string(row, "Operands"));
+  if (*llvm)
+    hd_strbuf_printf(&w->rows, "  .llvm_intrinsic = \"%s\",\n", llvm);
+  hd_strbuf_printf(&w->rows, "  .source = \"%s\", .note = \"%s\", .kind = \"%s\",\n",
+                   record_string(row, "Source"), record_string(row, "Note"),
+                   record_string(row, "Kind"));
   write_numbers(row, &w->rows);
   write_operands(w, row);
-  write_modifiers(row, &w->rows);
+  json_t *modifiers = record_list(row, "Modifiers");
+  hd_strbuf_add(&w->rows, "  .modifiers = 0");
+  for (size_t i = 0; i < json_array_size(modifiers); i++)
+    hd_strbuf_printf(&w->rows, " | %s",
+                     word_modifier(json_string_value(json_array_get(modifiers, i))));
+  hd_strbuf_add(&w->rows, ",\n");
   size_t avail = intern(&w->avails, avail_text(row), w->shared);
   size_t effects = intern(&w->effects, effects_text(row), w->shared);
   hd_strbuf_printf(
@@ -312,21 +294,15 @@ static int compare_spellings(const void *a, const void *b) {
   return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Adds each row's key. wgmma also gets the spelling without .aligned, which ptxas accepts. */
-static size_t spellings_of(const record *row, size_t at, spelling_entry *entry) {
-  const char *text = record_string(row, "Ptx");
-  bool wgmma = !strncmp(text, "wgmma.", 6);
-  entry[0] = (spelling_entry){hd_spelling_key(text, NULL), at};
-  if (wgmma)
-    entry[1] = (spelling_entry){hd_spelling_key(text, "aligned"), at};
-  return 1u + wgmma;
-}
-
 static void write_spellings(const record *rows, size_t n, hd_strbuf *out) {
   spelling_entry *entry = hd_xmalloc((2 * n + 1) * sizeof *entry);
   size_t n_entries = 0;
-  for (size_t i = 0; i < n; i++)
-    n_entries += spellings_of(&rows[i], i, entry + n_entries);
+  for (size_t i = 0; i < n; i++) {
+    const char *text = record_string(&rows[i], "Ptx");
+    entry[n_entries++] = (spelling_entry){hd_spelling_key(text, NULL), i};
+    if (!strncmp(text, "wgmma.", 6)) /* ptxas also accepts it without .aligned */
+      entry[n_entries++] = (spelling_entry){hd_spelling_key(text, "aligned"), i};
+  }
   qsort(entry, n_entries, sizeof *entry, compare_spellings);
   hd_strbuf_printf(out, "const size_t hd_spec_n_spellings = %zu;\n", n_entries);
   hd_strbuf_add(out, "const hd_spelling hd_spec_spellings[] = {");

@@ -25,15 +25,6 @@ static char *key_path_of(const hd_config *c) {
   return hd_strbuf_take(&path);
 }
 
-/* Only the owner may read the key, because it signs for this service. */
-static heddle_status make_key(heddle_context *ctx, setup *s) {
-  mode_t before = umask(077);
-  hd_key_make(s->config.key);
-  heddle_status status = hd_file_write(ctx, s->key_path, s->config.key, sizeof s->config.key);
-  umask(before);
-  return status;
-}
-
 /* Reads the files that the configuration names: TLS and the signing key. A missing key is created
  * if `make`. */
 static heddle_status read_files(heddle_context *ctx, setup *s, bool make) {
@@ -48,7 +39,13 @@ static heddle_status read_files(heddle_context *ctx, setup *s, bool make) {
   s->key_path = key_path_of(c);
   if (access(s->key_path, F_OK) == 0)
     return hd_file_read_bytes(ctx, s->key_path, c->key, sizeof c->key);
-  return make ? make_key(ctx, s) : HEDDLE_OK;
+  if (!make)
+    return HEDDLE_OK;
+  mode_t before = umask(077); /* only the owner may read it: it signs for this service */
+  hd_key_make(c->key);
+  heddle_status status = hd_file_write(ctx, s->key_path, c->key, sizeof c->key);
+  umask(before);
+  return status;
 }
 
 /* ---- serving ---- */
