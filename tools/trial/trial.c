@@ -3,14 +3,6 @@
 #include "Support/diag.h"
 #include "trial/trial_parts.h"
 
-static heddle_status write_d(heddle_context *ctx, const hd_manifest *manifest, const char *path,
-                             const trial_data *data) {
-  const trial_block *d = trial_data_block(data, HD_ARG_D);
-  trial_stored s = trial_stored_d(manifest, &data->shape);
-  return hd_npy_write(ctx, path, d->elem, (uint64_t)s.rows, (uint64_t)s.cols, d->data,
-                      hd_elem_bytes(d->elem, (size_t)s.pitch));
-}
-
 static heddle_status run(heddle_context *ctx, trial_kernel *kernel, const trial_request *request,
                          trial_device *device, trial_data *data, trial_result *result) {
   const hd_manifest *manifest = &kernel->manifest;
@@ -24,8 +16,12 @@ static heddle_status run(heddle_context *ctx, trial_kernel *kernel, const trial_
     HD_TRY(trial_launch_device(ctx, device, kernel, data, result));
   else
     HD_TRY(trial_launch_sim(ctx, kernel, request->sim_mode, request->seed, data, result));
-  if (request->d_file)
-    HD_TRY(write_d(ctx, manifest, request->d_file, data));
+  if (request->d_file) {
+    const trial_block *d = trial_data_block(data, HD_ARG_D);
+    trial_stored s = trial_stored_d(manifest, &data->shape);
+    HD_TRY(hd_npy_write(ctx, request->d_file, d->elem, (uint64_t)s.rows, (uint64_t)s.cols, d->data,
+                        hd_elem_bytes(d->elem, (size_t)s.pitch)));
+  }
   return trial_verify(ctx, manifest, request, data, result);
 }
 

@@ -132,15 +132,12 @@ static bool products_have_sign(const hd_manifest *manifest) {
   return hd_elem_has_sign(manifest->a_elem) || hd_elem_has_sign(manifest->b_elem);
 }
 
-static bool is_scaled(const hd_manifest *manifest) {
-  return hd_manifest_arg(manifest, HD_ARG_SCALE_A) || hd_manifest_arg(manifest, HD_ARG_SCALE_B);
-}
-
 /* Sums of products without a sign only grow. Unscaled, an 8-bit D would be saturated everywhere,
  * and errors would not show. So B is mostly zeros. */
 static void thin(const hd_manifest *manifest, int64_t k, limits *limit) {
   enum { MIDDLE = 64 };
-  if (!is_narrow(manifest) || products_have_sign(manifest) || is_scaled(manifest))
+  if (!is_narrow(manifest) || products_have_sign(manifest) ||
+      hd_manifest_arg(manifest, HD_ARG_SCALE_A) || hd_manifest_arg(manifest, HD_ARG_SCALE_B))
     return;
   limit->a = limit->a < 2 ? limit->a : 2;
   limit->b = limit->b < 2 ? limit->b : 2;
@@ -275,21 +272,17 @@ static double scale_unit(const hd_manifest *manifest, const limits *limit, int64
 /* Values from 0.5 to 2 times unit; if exact, powers of two, so that products stay exact. A single
  * scale is positive: a negative one could make all sums negative, and ReLU or an unsigned D would
  * hide them. */
-static void shape_scales(trial_block *block, bool exact, double unit) {
-  float *v = (float *)(void *)block->data;
-  size_t n = block->n_bytes / sizeof *v;
-  for (size_t i = 0; i < n; i++) {
-    double x = fabs(v[i]), size = unit * (exact ? ldexp(1, (int)x - 2) : (1 + x) / 2);
-    v[i] = (float)(n > 1 ? copysign(size, v[i]) : size);
-  }
-}
-
 static heddle_status add_scale(heddle_context *ctx, const trial_request *r, hd_arg_kind kind,
                                int64_t n, const char *file, double unit, trial_data *data) {
   dense_operand o = {kind, HEDDLE_F32, {1, n, n}, file, r->offset_vectors, r->exact ? 3 : 0, 0};
   HD_TRY(add_dense(ctx, r->seed, &o, data));
-  if (!file)
-    shape_scales(trial_data_block(data, kind), r->exact, unit);
+  const trial_block *block = trial_data_block(data, kind);
+  float *v = (float *)(void *)block->data;
+  size_t n_values = block->n_bytes / sizeof *v;
+  for (size_t i = 0; !file && i < n_values; i++) {
+    double x = fabs(v[i]), size = unit * (r->exact ? ldexp(1, (int)x - 2) : (1 + x) / 2);
+    v[i] = (float)(n_values > 1 ? copysign(size, v[i]) : size);
+  }
   return HEDDLE_OK;
 }
 

@@ -79,14 +79,6 @@ static heddle_status download(launch *l) {
   return HEDDLE_OK;
 }
 
-static heddle_status reset_d(launch *l) {
-  for (int i = 0; i < l->data->n_blocks; i++)
-    if (l->data->block[i].kind == HD_ARG_D)
-      return heddle_device_upload(l->ctx, l->device->runtime, l->memory[i],
-                                  l->data->block[i].before, l->data->block[i].all_bytes);
-  return HEDDLE_OK;
-}
-
 static heddle_status fill_args(launch *l) {
   l->n_args = heddle_kernel_arg_count(l->kernel); /* at most one of each kind */
   for (size_t i = 0; i < l->n_args; i++) {
@@ -112,16 +104,6 @@ static heddle_status fill_args(launch *l) {
   return HEDDLE_OK;
 }
 
-static heddle_status add_workspace(launch *l, uint64_t *n_bytes) {
-  HD_TRY(fill_args(l));
-  HD_TRY(heddle_kernel_workspace(l->ctx, l->kernel, l->args, l->n_args, n_bytes));
-  if (!*n_bytes)
-    return HEDDLE_OK;
-  HD_TRY(heddle_device_alloc(l->ctx, l->device->runtime, *n_bytes, &l->workspace));
-  l->data->values.v[HD_ARG_WORKSPACE] = (uint64_t)(uintptr_t)l->workspace;
-  return fill_args(l);
-}
-
 /* The path of the variant that the launch uses, by the same plan. */
 static const char *launched_path(launch *l, const hd_manifest *manifest) {
   hd_launch_plan plan;
@@ -134,7 +116,11 @@ static const char *launched_path(launch *l, const hd_manifest *manifest) {
 /* Launches again with the same workspace: counters must be zero, and the results equal. */
 static heddle_status launch_again(launch *l, trial_result *result) {
   void *first = trial_data_take_d(l->data);
-  heddle_status status = reset_d(l);
+  heddle_status status = HEDDLE_OK;
+  for (int i = 0; status == HEDDLE_OK && i < l->data->n_blocks; i++)
+    if (l->data->block[i].kind == HD_ARG_D)
+      status = heddle_device_upload(l->ctx, l->device->runtime, l->memory[i],
+                                    l->data->block[i].before, l->data->block[i].all_bytes);
   if (status == HEDDLE_OK)
     status = heddle_kernel_launch(l->ctx, l->kernel, l->args, l->n_args, NULL);
   if (status == HEDDLE_OK)
@@ -147,7 +133,13 @@ static heddle_status launch_and_wait(launch *l, const hd_manifest *manifest,
                                      trial_result *result) {
   uint64_t workspace_bytes;
   HD_TRY(upload(l));
-  HD_TRY(add_workspace(l, &workspace_bytes));
+  HD_TRY(fill_args(l));
+  HD_TRY(heddle_kernel_workspace(l->ctx, l->kernel, l->args, l->n_args, &workspace_bytes));
+  if (workspace_bytes) {
+    HD_TRY(heddle_device_alloc(l->ctx, l->device->runtime, workspace_bytes, &l->workspace));
+    l->data->values.v[HD_ARG_WORKSPACE] = (uint64_t)(uintptr_t)l->workspace;
+    HD_TRY(fill_args(l));
+  }
   result->path = launched_path(l, manifest);
   double start = hd_clock_seconds();
   HD_TRY(heddle_kernel_launch(l->ctx, l->kernel, l->args, l->n_args, NULL));
@@ -167,24 +159,17 @@ static heddle_status load(heddle_context *ctx, const trial_device *device, trial
   return status;
 }
 
-static heddle_status run_turn(heddle_context *ctx, const trial_device *device,
-                              const trial_kernel *kernel, trial_data *data,
-                              trial_result *result) {
-  launch l = {.ctx = ctx, .device = device, .kernel = kernel->loaded, .data = data};
-  heddle_status status = launch_and_wait(&l, &kernel->manifest, result);
-  for (int i = 0; i < TRIAL_MAX_BLOCKS; i++)
-    heddle_device_free(device->runtime, l.memory[i]);
-  heddle_device_free(device->runtime, l.workspace);
-  return status;
-}
-
 /* Threads load concurrently, because the driver may have to compile; launches are serialised. */
 heddle_status trial_launch_device(heddle_context *ctx, trial_device *device,
                                   trial_kernel *kernel, trial_data *data, trial_result *result) {
   HD_TRY(heddle_device_use(ctx, device->runtime, 0));
   HD_TRY(load(ctx, device, kernel));
+  launch l = {.ctx = ctx, .device = device, .kernel = kernel->loaded, .data = data};
   pthread_mutex_lock(&device->lock);
-  heddle_status status = run_turn(ctx, device, kernel, data, result);
+  heddle_status status = launch_and_wait(&l, &kernel->manifest, result);
+  for (int i = 0; i < TRIAL_MAX_BLOCKS; i++)
+    heddle_device_free(device->runtime, l.memory[i]);
+  heddle_device_free(device->runtime, l.workspace);
   pthread_mutex_unlock(&device->lock);
   return status;
 }

@@ -80,14 +80,6 @@ static heddle_status read_a(heddle_context *ctx, const char *path, heddle_elem e
   return status;
 }
 
-static heddle_status npy_sizes(heddle_context *ctx, const char *path, heddle_elem elem,
-                               uint64_t *rows, uint64_t *cols) {
-  void *unused = NULL;
-  heddle_status status = hd_npy_read(ctx, path, elem, &unused, rows, cols);
-  hd_free(unused);
-  return status;
-}
-
 /* Takes a size from a file, unless it is fixed or given; a contradiction is then an error of the
  * file. */
 static void take_size(const hd_manifest *manifest, hd_arg_kind kind, uint64_t size,
@@ -110,7 +102,11 @@ heddle_status trial_operand_sizes(heddle_context *ctx, const hd_manifest *manife
     take_size(manifest, HD_ARG_K, cols, asked);
   }
   if (request->b_file) {
-    HD_TRY(npy_sizes(ctx, request->b_file, manifest->b_elem, &rows, &cols));
+    void *unused = NULL;
+    heddle_status status =
+        hd_npy_read(ctx, request->b_file, manifest->b_elem, &unused, &rows, &cols);
+    hd_free(unused);
+    HD_TRY(status);
     if (manifest->b_mn_major || !hd_manifest_arg(manifest, HD_ARG_G))
       take_size(manifest, HD_ARG_N, manifest->b_mn_major ? cols : rows, asked);
   }

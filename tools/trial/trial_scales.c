@@ -12,11 +12,6 @@ enum { PAD = 0x5a };
 /* Added by an injected fault: to the exponent, or to the mantissa's lowest bit. */
 enum { ONE_MORE = 1 };
 
-/* The first scale of the last k-block with a whole block. A partial block could be all zeros. */
-static int64_t last_k_block(int64_t whole_blocks, int64_t each) {
-  return whole_blocks > 0 ? (whole_blocks - 1) / each * each : 0;
-}
-
 int64_t trial_scales_a_k_block(const hd_manifest *manifest) {
   int64_t k_block_size = 1024 / heddle_elem_get(manifest->a_elem)->container_bits;
   return manifest->scale_block ? k_block_size / manifest->scale_block : 0;
@@ -71,9 +66,10 @@ int64_t trial_block_scale_bytes(const hd_manifest *manifest, const trial_shape *
  * mantissa bit), or doubles an f32. */
 static void inject(const hd_manifest *manifest, const trial_shape *s, int64_t rows, int64_t pitch,
                    uint8_t *to) {
-  int64_t each = trial_scales_a_k_block(manifest);
-  int64_t at =
-      place_of(manifest, pitch, rows - 1, last_k_block(s->k / manifest->scale_block, each));
+  int64_t each = trial_scales_a_k_block(manifest), whole_blocks = s->k / manifest->scale_block;
+  /* The last k-block with a whole block: a partial block could be all zeros. */
+  int64_t block = whole_blocks > 0 ? (whole_blocks - 1) / each * each : 0;
+  int64_t at = place_of(manifest, pitch, rows - 1, block);
   if (scale_bytes(manifest) > 1)
     ((float *)(void *)to)[at] *= 2;
   else

@@ -69,16 +69,6 @@ static void choose_pitch(const hd_manifest *manifest, hd_arg_kind kind, const in
   *pitch = arg && arg->fixed > 0 ? arg->fixed : asked[kind] ? asked[kind] : round_up(row, unit);
 }
 
-/* The pitch of a k-block of all rows; for tiles, of the whole k-blocks of 128 rows. */
-static void choose_scale_pitches(const hd_manifest *manifest, const int64_t *asked,
-                                 trial_shape *s) {
-  int64_t each = trial_scales_a_k_block(manifest);
-  choose_pitch(manifest, HD_ARG_LDSA, asked, trial_scaled_rows(manifest, s, 0) * each, &s->ldsa);
-  choose_pitch(manifest, HD_ARG_LDSB, asked, s->n * each, &s->ldsb);
-  if (manifest->scale_tiles)
-    s->ldsa = s->ldsb = (round_up(trial_scales_a_row(manifest, s), each) + 3) / 4 * 512;
-}
-
 hd_arg_kind trial_stride_of(hd_arg_kind kind) {
   static const hd_arg_kind operands[] = {HD_ARG_A,    HD_ARG_B,       HD_ARG_C,      HD_ARG_D,
                                          HD_ARG_BIAS, HD_ARG_SCALE_A, HD_ARG_SCALE_B};
@@ -135,7 +125,12 @@ heddle_status trial_shape_resolve(heddle_context *ctx, const hd_manifest *manife
   choose_pitch(manifest, HD_ARG_LDC, asked, trial_stored_c(manifest, s).cols, &s->ldc);
   choose_pitch(manifest, HD_ARG_LDD, asked, trial_stored_d(manifest, s).cols, &s->ldd);
   choose_pitch(manifest, HD_ARG_LDSD, asked, s->n, &s->ldsd);
-  choose_scale_pitches(manifest, asked, s);
+  /* The pitch of a k-block of all rows; for tiles, of the whole k-blocks of 128 rows. */
+  int64_t each = trial_scales_a_k_block(manifest);
+  choose_pitch(manifest, HD_ARG_LDSA, asked, trial_scaled_rows(manifest, s, 0) * each, &s->ldsa);
+  choose_pitch(manifest, HD_ARG_LDSB, asked, s->n * each, &s->ldsb);
+  if (manifest->scale_tiles)
+    s->ldsa = s->ldsb = (round_up(trial_scales_a_row(manifest, s), each) + 3) / 4 * 512;
   s->g = 1;
   if (!hd_manifest_arg(manifest, HD_ARG_G))
     return HEDDLE_OK;

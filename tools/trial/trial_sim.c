@@ -26,12 +26,6 @@ static hd_sim_buffer buffer_of(trial_data *data, int i) {
                          .weights = hd_arg_is_weights(block->kind)};
 }
 
-static void keep_finding(const hd_sim_report *report, trial_result *result) {
-  const hd_sim_finding *f = &report->finding[0];
-  snprintf(result->why, sizeof result->why, "simulator: %s at PTX line %u: %s", f->rule, f->line,
-           f->text);
-}
-
 typedef struct workspace {
   uint8_t *data; /* owned; zero before the first launch, then unchanged between launches */
   uint64_t n_bytes;
@@ -97,7 +91,9 @@ static heddle_status simulate(heddle_context *ctx, const trial_kernel *kernel, h
   heddle_status status = hd_sim_run(ctx, &launch, &options, &arena, &report);
   result->n_instructions = report.n_instructions;
   if (status == HEDDLE_MISMATCH && report.n_findings) {
-    keep_finding(&report, result);
+    const hd_sim_finding *f = &report.finding[0];
+    snprintf(result->why, sizeof result->why, "simulator: %s at PTX line %u: %s", f->rule, f->line,
+             f->text);
     status = HEDDLE_OK;
   }
   hd_arena_free(&arena);

@@ -22,22 +22,17 @@ static const double epilogue_error = 0x1p-22;
 
 /* ---- memory ---- */
 
-static void memory_wrong(trial_result *result, const trial_block *block, size_t i) {
-  long long from = (long long)i - (long long)(block->data - block->all);
-  snprintf(result->why, sizeof result->why,
-           "%s was written at byte %lld of its %zu: %02x became %02x", hd_arg_name(block->kind),
-           from, block->n_bytes, block->before[i], block->all[i]);
-}
-
 /* Checks that [from, to) is unchanged; reports the first changed byte. */
 static bool unchanged(trial_result *result, const trial_block *block, size_t from, size_t to) {
   if (!memcmp(block->all + from, block->before + from, to - from))
     return true;
-  for (size_t i = from; i < to; i++)
-    if (block->all[i] != block->before[i]) {
-      memory_wrong(result, block, i);
-      break;
-    }
+  size_t i = from;
+  while (block->all[i] == block->before[i])
+    i++;
+  long long at = (long long)i - (long long)(block->data - block->all);
+  snprintf(result->why, sizeof result->why,
+           "%s was written at byte %lld of its %zu: %02x became %02x", hd_arg_name(block->kind), at,
+           block->n_bytes, block->before[i], block->all[i]);
   return false;
 }
 
@@ -56,22 +51,17 @@ static bool around_d_unchanged(trial_result *result, const trial_block *d, const
   return true;
 }
 
-/* Marks scattered columns, which are rows of a col_major D. */
-static void mark_scattered(const trial_data *data, const trial_block *d, const trial_stored *s,
-                           int64_t first, int64_t end, uint8_t *is_element) {
-  for (int64_t i = first; i < end; i++)
-    if (trial_is_index(data->scatter[i], s->rows))
-      memset(is_element + hd_elem_bytes(d->elem, (size_t)(data->scatter[i] * s->pitch)), 1,
-             hd_elem_bytes(d->elem, (size_t)s->cols));
-}
-
 /* Marks the columns of a group: rows of a col_major D, or a part of each row of a row_major D. */
 static void mark_group(const trial_data *data, const trial_block *d, const trial_stored *s,
                        bool col_major, int64_t g, uint8_t *is_element) {
   int64_t first, end;
   trial_columns(data, g, &first, &end);
+  for (int64_t i = first; data->scatter && i < end; i++)
+    if (trial_is_index(data->scatter[i], s->rows)) /* scattered columns: rows of a col_major D */
+      memset(is_element + hd_elem_bytes(d->elem, (size_t)(data->scatter[i] * s->pitch)), 1,
+             hd_elem_bytes(d->elem, (size_t)s->cols));
   if (data->scatter)
-    return mark_scattered(data, d, s, first, end, is_element);
+    return;
   int64_t from = col_major ? 0 : first, to = col_major ? s->cols : end;
   for (int64_t i = col_major ? first : 0; i < (col_major ? end : s->rows) && first < end; i++)
     memset(is_element + hd_elem_bytes(d->elem, (size_t)(i * s->pitch + from)), 1,
