@@ -15,15 +15,6 @@ static int read_scale(const char *option, const char *word, char *scale) {
              : cli_usage_error("bench.epilogue", "got %s %.40s; legal: one, vector", option, word);
 }
 
-static int read_blocks(const bench_args *a, char *blocks) {
-  bool shared = a->blocks && strcmp(a->blocks, "128x128") == 0;
-  *blocks = !a->blocks ? 0 : shared ? 'b' : 'r';
-  return !a->blocks || shared || strcmp(a->blocks, "1x128") == 0
-             ? CLI_GO
-             : cli_usage_error("bench.epilogue", "got --blocks %.40s; legal: 128x128, 1x128",
-                               a->blocks);
-}
-
 int bench_read_epilogue(bench_args *a) {
   hd_product_epilogue *e = &a->problem.epilogue;
   snprintf(e->act, sizeof e->act, "%s", a->act && strcmp(a->act, "none") ? a->act : "");
@@ -37,9 +28,12 @@ int bench_read_epilogue(bench_args *a) {
   if (a->reduce && !e->reduce)
     return cli_usage_error("bench.epilogue", "got --reduce %.40s; legal: absmax, sumsq, scale",
                            a->reduce);
-  int code = read_blocks(a, &e->blocks);
-  if (code == CLI_GO)
-    code = read_scale("--scale-a", a->scale_a, &e->scale_a);
+  bool tiles = a->blocks && strcmp(a->blocks, "128x128") == 0;
+  e->blocks = !a->blocks ? 0 : tiles ? 'b' : 'r';
+  if (a->blocks && !tiles && strcmp(a->blocks, "1x128") != 0)
+    return cli_usage_error("bench.epilogue", "got --blocks %.40s; legal: 128x128, 1x128",
+                           a->blocks);
+  int code = read_scale("--scale-a", a->scale_a, &e->scale_a);
   return code == CLI_GO ? read_scale("--scale-b", a->scale_b, &e->scale_b) : code;
 }
 

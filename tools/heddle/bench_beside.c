@@ -57,16 +57,6 @@ static heddle_status measure(heddle_context *ctx, const hd_device *device,
   return HEDDLE_OK;
 }
 
-static void print_what(const hd_bench_problem *p, const hd_bench_result *result) {
-  char text[HD_PRODUCT_TEXT];
-  hd_product product = hd_bench_product(p);
-  const hd_bench_row *peer = fastest(result, false);
-  hd_product_print(&product, text);
-  const char *words = strstr(text, "row_major"); /* the epilogue and the batch follow it */
-  printf(" %10.2f %s", peer ? seconds_of(peer) * 1e6 : 0, words ? words + strlen("row_major") : "");
-  cli_print("%s%s\n", peer ? "; peer " : "", peer ? peer->name : "");
-}
-
 heddle_status bench_beside_case(heddle_context *ctx, const hd_device *device,
                                 const hd_bench_problem *p, const hd_bench_options *options,
                                 hd_bench_host *host, bench_beside *sum, int *n_wrong) {
@@ -86,7 +76,14 @@ heddle_status bench_beside_case(heddle_context *ctx, const hd_device *device,
     printf("%-5s %6lld %6lld %6lld  %10.2f %10.2f %7.3f", heddle_elem_get(p->elem)->name,
            (long long)p->m, (long long)p->k, (long long)p->n, seconds[1] * 1e6, beside * 1e6,
            ratio);
-    print_what(p, &results[1]);
+    char text[HD_PRODUCT_TEXT];
+    hd_product product = hd_bench_product(p);
+    const hd_bench_row *peer = fastest(&results[1], false);
+    hd_product_print(&product, text);
+    const char *words = strstr(text, "row_major"); /* the epilogue and the batch follow it */
+    printf(" %10.2f %s", peer ? seconds_of(peer) * 1e6 : 0,
+           words ? words + strlen("row_major") : "");
+    cli_print("%s%s\n", peer ? "; peer " : "", peer ? peer->name : "");
     sum->worst = sum->n == 0 || ratio < sum->worst ? ratio : sum->worst;
     sum->log_sum += log(ratio);
     sum->n++;

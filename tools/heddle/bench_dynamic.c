@@ -94,17 +94,6 @@ void bench_dynamic_predict_head(void) {
          "schedule of the dynamic kernel, if it differs");
 }
 
-/* The keys in which two schedules differ: "tile=128x64x64 (fixed 128x128x64)". */
-static void print_differences(const hd_schedule *fixed, const hd_schedule *dynamic) {
-  for (hd_key key = 0; key < HD_N_KEYS; key++) {
-    char x[HD_KEY_VALUE_TEXT], y[HD_KEY_VALUE_TEXT];
-    hd_schedule_print_key(fixed, key, x);
-    hd_schedule_print_key(dynamic, key, y);
-    if (strcmp(x, y) != 0)
-      printf(" %s=%s (%s)", hd_schedule_keys[key].name, y, x);
-  }
-}
-
 /* Time in seconds of a schedule, predicted by the model for the case's size. n is the kernel's N;
  * 0: known only at launch. */
 static heddle_status predict(heddle_context *ctx, const hd_bench_problem *p, int64_t n,
@@ -143,8 +132,13 @@ static heddle_status compare(heddle_context *ctx, const hd_bench_problem *p,
          (long long)p->k, (long long)p->n, row_major ? "row" : "col", seconds[0] / seconds[1]);
   if (same)
     printf(" the same");
-  else
-    print_differences(&fixed.value, dynamic);
+  for (hd_key key = 0; !same && key < HD_N_KEYS; key++) {
+    char x[HD_KEY_VALUE_TEXT], y[HD_KEY_VALUE_TEXT];
+    hd_schedule_print_key(&fixed.value, key, x);
+    hd_schedule_print_key(dynamic, key, y);
+    if (strcmp(x, y) != 0) /* "tile=128x64x64 (128x128x64)": dynamic, then fixed */
+      printf(" %s=%s (%s)", hd_schedule_keys[key].name, y, x);
+  }
   puts(ready ? "  weights_ready" : "");
   sum->n_same += same;
   count(sum, p, seconds[0] / seconds[1]);

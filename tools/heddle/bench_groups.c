@@ -31,15 +31,6 @@ static bool word_at(const char *list, int i, char out[32]) {
 
 /* ---- lines ---- */
 
-static void print_head(const run *r) {
-  if (r->format == BENCH_CSV)
-    puts("type,groups,routing,m,k,n,kind,us,min_us,max_us,sustained_us,watts,mhz,read_bytes,"
-         "schedule");
-  else if (r->format == BENCH_TABLE && r->device)
-    printf("%-5s %5s %9s %6s %6s %6s %10s %10s %10s %10s %7s %7s %7s\n", "type", "G", "routing",
-           "M", "K", "N", "groups us", "index us", "plain us", "read us", "plain", "read", "index");
-}
-
 static const hd_groups_row *fastest(const hd_groups_result *result, hd_groups_kind kind) {
   const hd_groups_row *best = NULL;
   for (int32_t i = 0; i < result->n_rows; i++) {
@@ -48,14 +39,6 @@ static const hd_groups_row *fastest(const hd_groups_result *result, hd_groups_ki
       best = row;
   }
   return best;
-}
-
-static void print_ways(const hd_groups_result *result) {
-  for (int32_t i = 0; i < result->n_rows; i++) {
-    const hd_groups_row *row = &result->row[i];
-    printf("  %-8s %10.2f %10.2f %6.0f W  %s\n", hd_groups_kind_name(row->kind),
-           row->timing.median * 1e6, row->alone.sustained * 1e6, row->alone.power_w, row->schedule);
-  }
 }
 
 /* Uses the sustained time where it was measured. A read is compared with the interleaved time. */
@@ -72,8 +55,11 @@ static void print_line(run *r, const hd_groups_problem *p, const hd_groups_resul
          (long long)p->m, (long long)p->k, (long long)p->n, us[HD_GROUPS_BY_OFFSETS],
          us[HD_GROUPS_BY_INDEX], us[HD_GROUPS_PLAIN], us[HD_GROUPS_READ], plain,
          us[HD_GROUPS_READ] / us[HD_GROUPS_BY_OFFSETS], index);
-  if (r->lists_ways)
-    print_ways(result);
+  for (int32_t i = 0; r->lists_ways && i < result->n_rows; i++) {
+    const hd_groups_row *row = &result->row[i];
+    printf("  %-8s %10.2f %10.2f %6.0f W  %s\n", hd_groups_kind_name(row->kind),
+           row->timing.median * 1e6, row->alone.sustained * 1e6, row->alone.power_w, row->schedule);
+  }
   r->log_plain += log(plain);
   r->log_index += log(index);
   r->n++;
@@ -96,12 +82,6 @@ static void print_schedules(const hd_groups_problem *p, const hd_groups_result *
     printf("%s %s g=%lld m=%lld k=%lld n=%lld: %s\n", hd_groups_kind_name(result->row[i].kind),
            heddle_elem_get(p->elem)->name, (long long)p->g, (long long)p->m, (long long)p->k,
            (long long)p->n, result->row[i].schedule);
-}
-
-static void print_tail(const run *r) {
-  if (r->format == BENCH_TABLE && r->device && r->n)
-    printf("\n%d cases; geometric mean of plain over groups %.3f, of by index over groups %.3f\n",
-           r->n, exp(r->log_plain / r->n), exp(r->log_index / r->n));
 }
 
 /* ---- cases ---- */
@@ -157,9 +137,16 @@ heddle_status bench_groups_run(heddle_context *ctx, const hd_device *device, con
     r.options.n_schedules[i] = schedules[i]->n;
     r.lists_ways |= schedules[i]->n > 1;
   }
-  print_head(&r);
+  if (format == BENCH_CSV)
+    puts("type,groups,routing,m,k,n,kind,us,min_us,max_us,sustained_us,watts,mhz,read_bytes,"
+         "schedule");
+  else if (device)
+    printf("%-5s %5s %9s %6s %6s %6s %10s %10s %10s %10s %7s %7s %7s\n", "type", "G", "routing",
+           "M", "K", "N", "groups us", "index us", "plain us", "read us", "plain", "read", "index");
   for (int32_t i = 0; i < grid->n; i++)
     HD_TRY(run_line(ctx, &r, &grid->list[i], groups, routings ? routings : "balanced,zipf"));
-  print_tail(&r);
+  if (format == BENCH_TABLE && device && r.n)
+    printf("\n%d cases; geometric mean of plain over groups %.3f, of by index over groups %.3f\n",
+           r.n, exp(r.log_plain / r.n), exp(r.log_index / r.n));
   return HEDDLE_OK;
 }

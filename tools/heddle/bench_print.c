@@ -183,27 +183,22 @@ const char bench_csv_head[] =
     "type,m,k,n,us,us_min,us_max,tflops,burst_tflops,sustained_tflops,watts,sm_mhz,error,verdict,"
     "contender,d_type,rounds,promise,predecessor,checked,command\n";
 
-static void add_csv_row(hd_strbuf *out, const hd_bench_problem *p, const hd_bench_row *r,
-                        const char *command) {
-  hd_strbuf_printf(out, "%s,%lld,%lld,%lld,%.3f,%.3f,%.3f,%.1f,%.1f,%.1f,%.0f,%u,%.3g,%s,",
-                   elem_name(p->elem), (long long)p->m, (long long)p->k, (long long)p->n,
-                   r->timing.median * 1e6, r->timing.min * 1e6, r->timing.max * 1e6,
-                   tflops(p, r->timing.median), tflops(p, r->alone.burst),
-                   tflops(p, r->alone.sustained), r->alone.power_w, r->alone.sm_mhz,
-                   r->error, r->ok ? "ok" : "WRONG");
-  add_quoted(out, r->name);
-  hd_strbuf_printf(out, ",%s,%d,%s,%s,%s,", elem_name(p->d_elem), r->n_rounds, promise_of(r),
-                   predecessor_of(r), checked_of(r));
-  add_quoted(out, command);
-  hd_strbuf_add(out, "\n");
-}
-
 void bench_csv_case(hd_strbuf *out, uint64_t seed, const hd_bench_problem *p,
                     const hd_bench_result *result) {
   for (int32_t i = 0; i < result->n_rows; i++) {
     const hd_bench_row *r = &result->row[i];
     char *command = bench_command(p, seed, r->name, r->weights_ready, r->trigger);
-    add_csv_row(out, p, r, command);
+    hd_strbuf_printf(out, "%s,%lld,%lld,%lld,%.3f,%.3f,%.3f,%.1f,%.1f,%.1f,%.0f,%u,%.3g,%s,",
+                     elem_name(p->elem), (long long)p->m, (long long)p->k, (long long)p->n,
+                     r->timing.median * 1e6, r->timing.min * 1e6, r->timing.max * 1e6,
+                     tflops(p, r->timing.median), tflops(p, r->alone.burst),
+                     tflops(p, r->alone.sustained), r->alone.power_w, r->alone.sm_mhz, r->error,
+                     r->ok ? "ok" : "WRONG");
+    add_quoted(out, r->name);
+    hd_strbuf_printf(out, ",%s,%d,%s,%s,%s,", elem_name(p->d_elem), r->n_rounds, promise_of(r),
+                     predecessor_of(r), checked_of(r));
+    add_quoted(out, command);
+    hd_strbuf_add(out, "\n");
     hd_free(command);
   }
 }
@@ -227,14 +222,6 @@ static void print_json_row(const hd_bench_problem *p, const hd_bench_row *r, con
   json_decref(row);
 }
 
-static void print_csv_case(const bench_printer *printer, const hd_bench_problem *p,
-                           const hd_bench_result *result) {
-  hd_strbuf rows = {0};
-  bench_csv_case(&rows, printer->seed, p, result);
-  printf("%s", hd_strbuf_text(&rows));
-  hd_strbuf_free(&rows);
-}
-
 static void print_json_case(bench_printer *printer, const hd_bench_problem *p,
                             const hd_bench_result *result) {
   for (int32_t i = 0; i < result->n_rows; i++) {
@@ -248,9 +235,12 @@ static void print_json_case(bench_printer *printer, const hd_bench_problem *p,
 void bench_print_case(bench_printer *printer, const hd_bench_problem *p,
                       const hd_bench_result *result) {
   bests b = find_bests(result);
-  if (printer->format == BENCH_CSV)
-    print_csv_case(printer, p, result);
-  else if (printer->format == BENCH_JSON)
+  if (printer->format == BENCH_CSV) {
+    hd_strbuf rows = {0};
+    bench_csv_case(&rows, printer->seed, p, result);
+    printf("%s", hd_strbuf_text(&rows));
+    hd_strbuf_free(&rows);
+  } else if (printer->format == BENCH_JSON)
     print_json_case(printer, p, result);
   else
     for (int32_t i = 0; i < result->n_rows; i++)

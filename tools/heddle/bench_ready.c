@@ -24,16 +24,6 @@ static const hd_bench_row *find(const hd_bench_result *result, hd_trigger trigge
   return NULL;
 }
 
-static void count(bench_ready *sum, hd_trigger t, const hd_bench_problem *p, double ratio) {
-  if (sum->n[t] == 0 || ratio < sum->worst[t]) {
-    sum->worst[t] = ratio;
-    sum->worst_case[t] = *p;
-  }
-  sum->log_sum[t] += log(ratio);
-  sum->n[t]++;
-  sum->n_behind[t] += ratio < GOAL;
-}
-
 void bench_ready_add(bench_ready *sum, const hd_bench_problem *p, const hd_bench_result *result) {
   for (hd_trigger t = HD_TRIGGER_EARLY; t < HD_N_TRIGGERS; t++)
     for (int row_major = 0; row_major < 2; row_major++) {
@@ -46,7 +36,13 @@ void bench_ready_add(bench_ready *sum, const hd_bench_problem *p, const hd_bench
              heddle_elem_get(p->elem)->name, (long long)p->m, (long long)p->k, (long long)p->n,
              row_major ? "row" : "col", hd_trigger_name(t), plain->timing.median * 1e6,
              ready->timing.median * 1e6, ratio);
-      count(sum, t, p, ratio);
+      if (sum->n[t] == 0 || ratio < sum->worst[t]) {
+        sum->worst[t] = ratio;
+        sum->worst_case[t] = *p;
+      }
+      sum->log_sum[t] += log(ratio);
+      sum->n[t]++;
+      sum->n_behind[t] += ratio < GOAL;
     }
 }
 

@@ -79,19 +79,17 @@ int cli_check_numbers(const char *rule, const cli_number *numbers, size_t n) {
   return CLI_GO;
 }
 
-static void print_diagnostic(const heddle_diagnostic *diagnostic) {
-  size_t n_bytes = heddle_diagnostic_format(diagnostic, NULL, 0) + 1;
-  char *text = malloc(n_bytes);
-  if (!text)
-    return;
-  heddle_diagnostic_format(diagnostic, text, n_bytes);
-  fprintf(stderr, "%s\n", text);
-  hd_free(text);
-}
-
 void cli_print_diagnostics(heddle_context *ctx) {
-  for (size_t i = 0; i < heddle_context_count(ctx); i++)
-    print_diagnostic(heddle_context_get(ctx, i));
+  for (size_t i = 0; i < heddle_context_count(ctx); i++) {
+    const heddle_diagnostic *diagnostic = heddle_context_get(ctx, i);
+    size_t n_bytes = heddle_diagnostic_format(diagnostic, NULL, 0) + 1;
+    char *text = malloc(n_bytes);
+    if (!text)
+      continue;
+    heddle_diagnostic_format(diagnostic, text, n_bytes);
+    fprintf(stderr, "%s\n", text);
+    hd_free(text);
+  }
   heddle_context_clear(ctx);
 }
 
@@ -198,16 +196,8 @@ static int set_elem(const cli_option *option, const char *text) {
                          cli_nearest(text, names, HEDDLE_N_ELEMS));
 }
 
-static int set_more(const cli_option *option, const char *text) {
-  cli_texts *texts = option->value;
-  if (texts->n == CLI_MAX_TEXTS)
-    return cli_usage_error("cli.repeated", "%s%s is given too often; legal: up to %d times",
-                           dashes(option), option->name, CLI_MAX_TEXTS);
-  texts->text[texts->n++] = text;
-  return CLI_GO;
-}
-
 static int set_value(const cli_option *option, const char *text) {
+  cli_texts *texts = option->value; /* of CLI_MORE */
   switch (option->kind) {
   case CLI_FLAG:
     *(bool *)option->value = true;
@@ -226,7 +216,11 @@ static int set_value(const cli_option *option, const char *text) {
   case CLI_ELEM:
     return set_elem(option, text);
   case CLI_MORE:
-    return set_more(option, text);
+    if (texts->n == CLI_MAX_TEXTS)
+      return cli_usage_error("cli.repeated", "%s%s is given too often; legal: up to %d times",
+                             dashes(option), option->name, CLI_MAX_TEXTS);
+    texts->text[texts->n++] = text;
+    return CLI_GO;
   }
   return 5;
 }
@@ -311,11 +305,6 @@ static void print_words(const char *words, const char *begin) {
   }
 }
 
-static void print_elems(const char *begin) {
-  for (int i = 0; i < HEDDLE_N_ELEMS; i++)
-    print_words(heddle_elem_get((heddle_elem)i)->name, begin);
-}
-
 static bool takes_elem(const cli_option *option) {
   static const char *const names[] = {"type", "b-type", "d-type", "acc", "c"};
   bool found = option->kind == CLI_ELEM;
@@ -325,8 +314,8 @@ static bool takes_elem(const cli_option *option) {
 }
 
 static void print_values(const cli_option *option, const char *begin) {
-  if (takes_elem(option))
-    print_elems(begin);
+  for (int i = 0; takes_elem(option) && i < HEDDLE_N_ELEMS; i++)
+    print_words(heddle_elem_get((heddle_elem)i)->name, begin);
   for (size_t i = 0; i < HD_COUNT(option_words); i++)
     if (strcmp(option->name, option_words[i].option) == 0)
       print_words(option_words[i].words, begin);

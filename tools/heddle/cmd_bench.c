@@ -151,25 +151,7 @@ static void tell_progress(const bench_tool *t, int32_t index) {
   fputs(isatty(STDERR_FILENO) ? "\r" : "\n", stderr);
 }
 
-static void clear_progress(void) {
-  if (isatty(STDERR_FILENO))
-    fputs("\033[K", stderr);
-}
-
 /* ---- cases ---- */
-
-static void tell_wrong(heddle_context *ctx, const bench_tool *t, const hd_bench_problem *p,
-                       const hd_bench_result *result) {
-  for (int32_t i = 0; i < result->n_rows; i++) {
-    const hd_bench_row *r = &result->row[i];
-    if (r->ok)
-      continue;
-    char *command = bench_command(p, t->options.seed, r->name, r->weights_ready, r->trigger);
-    hd_note(ctx, HD_NOWHERE, "bench.verify", "wrong, error %.3g of %.3g: %s", r->error, r->bound,
-            command);
-    hd_free(command);
-  }
-}
 
 /* In a sample, the order of D alternates, and weights_ready is measured both ways for small N. */
 static hd_bench_options case_options(const bench_tool *t, int32_t index) {
@@ -182,24 +164,19 @@ static hd_bench_options case_options(const bench_tool *t, int32_t index) {
   return o;
 }
 
-/* Starts to prepare the next case that is not in the log. */
-static void prepare_next(bench_tool *t, int32_t index) {
-  for (int32_t i = index + 1; i < t->grid.n; i++) {
-    if (bench_log_has(&t->log, &t->grid.list[i]))
-      continue;
-    hd_bench_options options = case_options(t, i);
-    bench_ahead_begin(&t->ahead, &t->grid.list[i], &options);
-    return;
-  }
-}
-
 static heddle_status run_prepared(heddle_context *ctx, bench_tool *t, int32_t index,
                                   hd_bench_result *result) {
   const hd_bench_problem *p = &t->grid.list[index];
   hd_bench_options options = case_options(t, index);
   hd_bench_prepared prepared;
   HD_TRY(bench_ahead_take(ctx, &t->ahead, p, &options, &prepared));
-  prepare_next(t, index);
+  int32_t next = index + 1;
+  while (next < t->grid.n && bench_log_has(&t->log, &t->grid.list[next]))
+    next++;
+  if (next < t->grid.n) { /* is prepared while this case is measured */
+    hd_bench_options next_options = case_options(t, next);
+    bench_ahead_begin(&t->ahead, &t->grid.list[next], &next_options);
+  }
   heddle_status status = hd_bench_measure(ctx, t->device, p, &options, &prepared, result);
   hd_bench_prepared_clear(t->device, &prepared);
   return status;
@@ -222,10 +199,16 @@ static heddle_status measure_case(heddle_context *ctx, bench_tool *t, int32_t in
     bench_ready_add(&t->ready, p, &result);
   else if (!t->printer.summary)
     bench_print_case(&t->printer, p, &result);
-  for (int32_t i = 0; i < result.n_rows; i++)
-    t->n_wrong += !result.row[i].ok;
-  if (t->printer.summary)
-    tell_wrong(ctx, t, p, &result);
+  for (int32_t i = 0; i < result.n_rows; i++) {
+    const hd_bench_row *r = &result.row[i];
+    t->n_wrong += !r->ok;
+    if (r->ok || !t->printer.summary)
+      continue;
+    char *command = bench_command(p, t->options.seed, r->name, r->weights_ready, r->trigger);
+    hd_note(ctx, HD_NOWHERE, "bench.verify", "wrong, error %.3g of %.3g: %s", r->error, r->bound,
+            command);
+    hd_free(command);
+  }
   hd_free(result.row);
   return status;
 }
@@ -239,20 +222,14 @@ static heddle_status run_case(heddle_context *ctx, bench_tool *t, int32_t index)
   if (has && !t->printer.summary)
     hd_note(ctx, HD_NOWHERE, "bench.resume", "%s already has this case", t->log.path);
   heddle_status status = has ? HEDDLE_OK : measure_case(ctx, t, index);
-  clear_progress();
+  if (isatty(STDERR_FILENO))
+    fputs("\033[K", stderr); /* clears the progress */
   HD_TRY(status);
   if (!has)
     HD_TRY(bench_log_find(ctx, &t->log, p, &cell));
   if (t->printer.summary && cell)
     report_print_case(cell);
   return HEDDLE_OK;
-}
-
-/* Prints a line with the reason instead of the case, only in tables. */
-static void tell_left_out(heddle_context *ctx, const bench_tool *t, const hd_bench_problem *p) {
-  if (t->printer.format == BENCH_TABLE)
-    printf("%s %lld %lld %lld: no kernel: %s\n", heddle_elem_get(p->elem)->name, (long long)p->m,
-           (long long)p->k, (long long)p->n, hd_first_error_text(ctx, "no reason"));
 }
 
 /* A case without a kernel is reported, skipped, and counted at the end. */
@@ -278,7 +255,10 @@ static heddle_status run_all(heddle_context *ctx, bench_tool *t) {
         : a->predict ? bench_dynamic_predict(ctx, p, &t->options, a->target, &t->dynamic)
                      : list_case(ctx, t, p);
     if (t->many && (status == HEDDLE_INVALID || status == HEDDLE_UNSUPPORTED)) {
-      tell_left_out(ctx, t, p);
+      if (t->printer.format == BENCH_TABLE)
+        printf("%s %lld %lld %lld: no kernel: %s\n", heddle_elem_get(p->elem)->name,
+               (long long)p->m, (long long)p->k, (long long)p->n,
+               hd_first_error_text(ctx, "no reason"));
       n_left_out++;
     } else if (status != HEDDLE_OK) {
       return status;
@@ -340,15 +320,6 @@ static heddle_status run_tool(heddle_context *ctx, bench_tool *t) {
     t->n_wrong = t->log.report.n_wrong;
   }
   return status;
-}
-
-static heddle_status set_model(heddle_context *ctx, bench_tool *t, const char *device) {
-  if (!device || (t->tuned && heddle_tuned_set_device(t->tuned, device) == HEDDLE_OK))
-    return HEDDLE_OK;
-  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "bench.model",
-                  "got --model %.60s; legal: a device that was measured, NVIDIA H100 or NVIDIA "
-                  "H200; nearest: --model \"NVIDIA H100\"",
-                  device);
 }
 
 static heddle_status bench_on_device(heddle_context *ctx, bench_tool *t) {
@@ -450,7 +421,11 @@ static heddle_status run(heddle_context *ctx, bench_tool *t) {
     HD_TRY(a->no_tuned ? hd_tuned_none(ctx, &t->tuned)
                        : tuned_open_from(ctx, a->db, &a->service, &t->tuned));
   t->options.tuned = t->tuned;
-  HD_TRY(set_model(ctx, t, a->model));
+  if (a->model && (!t->tuned || heddle_tuned_set_device(t->tuned, a->model) != HEDDLE_OK))
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "bench.model",
+                    "got --model %.60s; legal: a device that was measured, NVIDIA H100 or NVIDIA "
+                    "H200; nearest: --model \"NVIDIA H100\"",
+                    a->model);
   if (a->predict)
     bench_dynamic_predict_head();
   heddle_status status = a->list || a->predict ? run_all(ctx, t) : bench_on_device(ctx, t);

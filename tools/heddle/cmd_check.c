@@ -20,25 +20,21 @@ static heddle_status check_dense(sparse_job *job) {
   return status;
 }
 
-static heddle_status print_json(const sparse_job *job) {
-  static const char *const kinds[] = {"dense", "canonical", "packed"}; /* ORDER sparse_kind */
-  const heddle_elem_info *elem = heddle_elem_get(job->elem);
-  printf("{\"sound\": true, \"kind\": \"%s\", \"type\": \"%s\", \"m\": %llu, "
-         "\"k\": %llu}\n",
-         kinds[job->kind], elem->name, (unsigned long long)job->m, (unsigned long long)job->k);
-  return HEDDLE_OK;
-}
-
 /* Reading a heddle file validates all of it. */
 static heddle_status check(sparse_job *job, bool json) {
+  static const char *const kinds[] = {"dense", "canonical", "packed"}; /* ORDER sparse_kind */
   char text[128];
   HD_TRY(sparse_read(job, ~0u, ""));
   if (job->kind == SPARSE_DENSE)
     HD_TRY(check_dense(job));
-  if (json)
-    return print_json(job);
   sparse_describe(job, text, sizeof text);
-  printf("sound: %s\n", text);
+  if (json)
+    printf("{\"sound\": true, \"kind\": \"%s\", \"type\": \"%s\", \"m\": %llu, "
+           "\"k\": %llu}\n",
+           kinds[job->kind], heddle_elem_get(job->elem)->name, (unsigned long long)job->m,
+           (unsigned long long)job->k);
+  else
+    printf("sound: %s\n", text);
   return HEDDLE_OK;
 }
 

@@ -6,23 +6,13 @@
 #include "Support/arena.h"
 #include "Support/diag.h"
 
-/* Points to values and codes: of a canonical file in place, of a packed file in `scratch`. */
-static heddle_status find_canonical(sparse_job *job, const heddle_sparse_info *canonical,
-                                    uint8_t *scratch, const void **values, const void **codes) {
-  uint8_t *base = job->kind == SPARSE_PACKED_FILE ? scratch : (uint8_t *)job->image;
-  *values = base + canonical->values_offset;
-  *codes = base + canonical->codes_offset;
-  if (job->kind == SPARSE_CANONICAL_FILE)
-    return HEDDLE_OK;
-  return heddle_sparse_unpack(job->ctx, job->elem, job->info.family, job->m, job->k,
-                              job->image + job->info.payload_offset,
-                              base + canonical->values_offset, base + canonical->codes_offset);
-}
-
 static heddle_status expand(sparse_job *job, const heddle_sparse_info *canonical,
                             uint8_t *scratch) {
-  const void *values, *codes;
-  HD_TRY(find_canonical(job, canonical, scratch, &values, &codes));
+  uint8_t *base = job->kind == SPARSE_PACKED_FILE ? scratch : (uint8_t *)job->image;
+  uint8_t *values = base + canonical->values_offset, *codes = base + canonical->codes_offset;
+  if (job->kind != SPARSE_CANONICAL_FILE)
+    HD_TRY(heddle_sparse_unpack(job->ctx, job->elem, job->info.family, job->m, job->k,
+                                job->image + job->info.payload_offset, values, codes));
   HD_TRY(heddle_sparse_dense_row_bytes(job->ctx, job->elem, job->k, &job->row_bytes));
   job->dense = hd_try_malloc(job->ctx, (size_t)job->m * job->row_bytes, "the dense matrix");
   if (!job->dense)

@@ -89,16 +89,14 @@ static int check_word(const hd_descriptor *d, uint64_t word) {
   return code;
 }
 
-/* Value of a field that is not given: 0, or the only value that the ISA defines. */
-static uint64_t unnamed(const hd_field *f) {
-  bool alone = f->fixed != UINT64_MAX || (f->defined && !(f->defined & (f->defined - 1)));
-  return alone ? hd_field_nearest(f, 0) >> f->shift << f->lo : 0;
-}
-
 static int encode(const hd_descriptor *d, const char *const *fields, int n) {
   uint64_t word = 0;
-  for (unsigned i = 0; i < d->n_fields; i++)
-    word |= unnamed(&d->field[i]);
+  for (unsigned i = 0; i < d->n_fields; i++) {
+    const hd_field *f = &d->field[i];
+    /* A field that is not given is 0, or the only value that the ISA defines. */
+    if (f->fixed != UINT64_MAX || (f->defined && !(f->defined & (f->defined - 1))))
+      word |= hd_field_nearest(f, 0) >> f->shift << f->lo;
+  }
   for (int i = 0; i < n; i++) {
     int code = encode_field(d, fields[i], &word);
     if (code != CLI_GO)

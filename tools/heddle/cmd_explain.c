@@ -31,35 +31,6 @@ typedef struct explain_args {
   bool json;
 } explain_args;
 
-/* Prints what could be gathered, even if the kernel cannot be built. */
-static heddle_status tell(const hd_pass_context *pass, const explain_args *a, explained *e) {
-  heddle_status status = explain_gather_kernel(pass, e);
-  if (a->html)
-    return status == HEDDLE_OK ? explain_write_html(pass->ctx, e, a->html) : status;
-  if (a->json)
-    return status == HEDDLE_OK ? explain_print_json(e) : status;
-  explain_print_text(e);
-  return status;
-}
-
-/* Assembling dozens of kernels takes many seconds, so their registers need --ptxas. */
-static void leave_out_ptxas(heddle_context *ctx, compile_input *in) {
-  if (in->plan.n < 2 || in->ptxas || !in->ptxas_path)
-    return;
-  hd_note(ctx, HD_NOWHERE, "explain.ptxas",
-          "the registers of %d buckets are not shown; --ptxas %s shows them, and which schedules "
-          "spill", in->plan.n, in->ptxas_path);
-  hd_free(in->ptxas_path);
-  in->ptxas_path = NULL;
-}
-
-/* Compiles first, so that a schedule that spills is replaced by the next one, and the schedule that
- * was used is printed. */
-static void make_chosen(heddle_context *ctx, explain_args *a, explained *e) {
-  if (a->in.plan.n)
-    e->failed = compile_input_compile(ctx, &a->in, &e->kernel);
-}
-
 static heddle_status explain_front(hd_pass_context *pass, explain_args *a, explained *e,
                                    hd_front *front) {
   const hd_problem *p = &front->problem;
@@ -70,7 +41,12 @@ static heddle_status explain_front(hd_pass_context *pass, explain_args *a, expla
   HD_TRY(hd_front_choose(pass, front));
   e->ceilings = a->in.tuned ? hd_tuned_ceilings(a->in.tuned) : hd_device_model_of(p->target);
   explain_gather(e);
-  return tell(pass, a, e);
+  heddle_status status = explain_gather_kernel(pass, e);
+  if (!a->html && !a->json)
+    explain_print_text(e); /* what could be gathered, even if the kernel cannot be built */
+  else if (status == HEDDLE_OK)
+    status = a->html ? explain_write_html(pass->ctx, e, a->html) : explain_print_json(e);
+  return status;
 }
 
 static heddle_status explain_chosen(heddle_context *ctx, explain_args *a, explained *e) {
@@ -94,10 +70,21 @@ static heddle_status explain(heddle_context *ctx, explain_args *a) {
   HD_TRY(compile_input_read(ctx, in));
   HD_TRY(compile_input_sizes(ctx, in, a->sizes, size));
   HD_TRY(compile_input_choose(ctx, in, size, false));
-  leave_out_ptxas(ctx, in);
+  /* Assembling dozens of kernels takes many seconds, so their registers need --ptxas. */
+  if (in->plan.n > 1 && !in->ptxas && in->ptxas_path) {
+    hd_note(ctx, HD_NOWHERE, "explain.ptxas",
+            "the registers of %d buckets are not shown; --ptxas %s shows them, and which schedules "
+            "spill",
+            in->plan.n, in->ptxas_path);
+    hd_free(in->ptxas_path);
+    in->ptxas_path = NULL;
+  }
   const int64_t size_mnk[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
   explained e = {.input = in, .size_mnk = size_mnk};
-  make_chosen(ctx, a, &e);
+  /* Compiles first, so that a schedule that spills is replaced by the next one, and the schedule
+   * that was used is printed. */
+  if (in->plan.n)
+    e.failed = compile_input_compile(ctx, in, &e.kernel);
   heddle_status status = explain_chosen(ctx, a, &e);
   explained_free(&e);
   return status;

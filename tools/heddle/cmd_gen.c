@@ -154,13 +154,6 @@ static heddle_status generate_problem(heddle_context *ctx, gen_options *o) {
 
 /* ---- role level ---- */
 
-static void warn_without_ptxas(heddle_context *ctx, const compile_input *in) {
-  if (!in->ptxas && !in->ptxas_path)
-    hd_warning(ctx, HD_NOWHERE, "gen.ptxas",
-               "ptxas was not found: there is no cubin, and ptxas has not checked the PTX; give "
-               "--ptxas PATH");
-}
-
 static heddle_status generate_role(heddle_context *ctx, const gen_options *o,
                                    const hd_module *module) {
   gen_role_code code = {0};
@@ -183,8 +176,10 @@ static heddle_status generate(heddle_context *ctx, gen_options *o) {
   const hd_module *module = o->input.module;
   heddle_status status = module->level == HD_LEVEL_ROLE ? generate_role(ctx, o, module)
                                                         : generate_problem(ctx, o);
-  if (status == HEDDLE_OK)
-    warn_without_ptxas(ctx, &o->input);
+  if (status == HEDDLE_OK && !o->input.ptxas && !o->input.ptxas_path)
+    hd_warning(ctx, HD_NOWHERE, "gen.ptxas",
+               "ptxas was not found: there is no cubin, and ptxas has not checked the PTX; give "
+               "--ptxas PATH");
   return status;
 }
 

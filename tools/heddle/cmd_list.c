@@ -22,14 +22,6 @@ static const char *elem_name(heddle_elem elem) {
   return elem < HEDDLE_N_ELEMS && info ? info->name : "-";
 }
 
-/* Rows that no ISA version defines are only used by `heddle legal`. */
-static bool defined_somewhere(const hd_spec_row *row) {
-  for (unsigned i = 0; i < row->n_avail; i++)
-    if (!row->avail[i].undefined)
-      return true;
-  return false;
-}
-
 /* The minimum PTX version, on the given target or on any target. */
 static unsigned least_ptx(const list_options *o, const hd_spec_row *row) {
   unsigned least = 0;
@@ -44,9 +36,10 @@ static unsigned least_ptx(const list_options *o, const hd_spec_row *row) {
 }
 
 static bool shown(const list_options *o, const hd_spec_row *row) {
-  if (!defined_somewhere(row))
-    return false;
-  if (o->family && strcmp(o->family, family_names[row->family]))
+  bool defined = false; /* other rows are only used by `heddle legal` */
+  for (unsigned i = 0; i < row->n_avail; i++)
+    defined |= !row->avail[i].undefined;
+  if (!defined || (o->family && strcmp(o->family, family_names[row->family])))
     return false;
   unsigned least = least_ptx(o, row);
   return least && (!o->ptx || o->ptx >= least);

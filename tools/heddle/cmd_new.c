@@ -18,15 +18,6 @@ static const char examples[] =
     "heddle new --type bf16 -m 4096 -k 2048 -n ..65536 -g 64 --groups --gather ..8192\n"
     "heddle new --type f16 -m 1000 -k 512 -n 64 -c f16 --beta --target sm_80 -o residual.heddle\n";
 
-/* Refuses what a compile would refuse of the problem itself. */
-static heddle_status check_text(heddle_context *ctx, const char *text, size_t text_bytes) {
-  hd_pass_context pass = {.ctx = ctx};
-  hd_front front;
-  HD_TRY(hd_front_parse(&pass, "command line", text, text_bytes, &front));
-  hd_front_free(&front);
-  return HEDDLE_OK;
-}
-
 int cmd_new(int argc, char **argv) {
   problem_flags flags = {0};
   const char *target = NULL, *name = NULL, *out = "-";
@@ -46,10 +37,14 @@ int cmd_new(int argc, char **argv) {
   size_t text_bytes;
   heddle_context *ctx = heddle_context_create();
   heddle_status status = problem_flags_text(ctx, &flags, target, name, &text, &text_bytes);
-  if (status == HEDDLE_OK)
-    status = check_text(ctx, text, text_bytes);
-  if (status == HEDDLE_OK)
+  hd_pass_context pass = {.ctx = ctx};
+  hd_front front;
+  if (status == HEDDLE_OK) /* refuses what a compile would refuse of the problem itself */
+    status = hd_front_parse(&pass, "command line", text, text_bytes, &front);
+  if (status == HEDDLE_OK) {
+    hd_front_free(&front);
     status = hd_file_write(ctx, out, text, text_bytes);
+  }
   hd_free(text);
   return cli_finish(ctx, status);
 }

@@ -76,15 +76,6 @@ static const hd_variant *bucket_of(const hd_manifest *manifest, const int64_t *s
   return v;
 }
 
-/* Shrinks to two tiles of rows, one tile of columns and eight stages, each with the problem's
- * remainder, and to a few products of a batch. */
-static void shrink(const hd_variant *v, int64_t *size) {
-  size[HD_ARG_M] = smaller(size[HD_ARG_M], 2 * v->tile_m, v->tile_m);
-  size[HD_ARG_N] = smaller(size[HD_ARG_N], v->tile_n, v->tile_n);
-  size[HD_ARG_K] = smaller(size[HD_ARG_K], SMALL_K, TAIL_OF_K);
-  size[HD_ARG_G] = size[HD_ARG_G] < SMALL_BATCH ? size[HD_ARG_G] : SMALL_BATCH;
-}
-
 static int64_t size_of(const hd_manifest *manifest, const trial_request *request,
                        hd_arg_kind kind) {
   const hd_arg *arg = hd_manifest_arg(manifest, kind);
@@ -122,13 +113,18 @@ static heddle_status rewrite_sizes(heddle_context *ctx, const compile_input *in,
   return HEDDLE_OK;
 }
 
-/* Replaces the kernel by a small instance, compiled with the schedule of the original. */
+/* Replaces the kernel by a small instance, compiled with the schedule of the original: two tiles of
+ * rows, one tile of columns and eight stages, each with the problem's remainder, and a few products
+ * of a batch. */
 static heddle_status compile_small(heddle_context *ctx, run_options *o, trial_kernel *kernel) {
   int64_t size[HD_N_ARG_KINDS] = {0}, whole[N_SIZES];
   for (int i = 0; i < N_SIZES; i++)
     whole[i] = size[size_kinds[i]] = size_of(&kernel->manifest, &o->request, size_kinds[i]);
   const hd_variant *v = bucket_of(&kernel->manifest, size);
-  shrink(v, size);
+  size[HD_ARG_M] = smaller(size[HD_ARG_M], 2 * v->tile_m, v->tile_m);
+  size[HD_ARG_N] = smaller(size[HD_ARG_N], v->tile_n, v->tile_n);
+  size[HD_ARG_K] = smaller(size[HD_ARG_K], SMALL_K, TAIL_OF_K);
+  size[HD_ARG_G] = size[HD_ARG_G] < SMALL_BATCH ? size[HD_ARG_G] : SMALL_BATCH;
   hd_strbuf text = {0};
   trial_kernel small = {0};
   heddle_status status = rewrite_sizes(ctx, &o->input, size, &text);
@@ -269,15 +265,6 @@ static double call_user(void *user, double acc, double up, int64_t row, int64_t 
   return hd_user_call(u->function, &u->memory, acc, up, (int32_t)row, (int32_t)col);
 }
 
-static heddle_status refuse_outside(heddle_context *ctx, const run_options *o,
-                                    const hd_user_memory *memory) {
-  return hd_error(
-      ctx, HEDDLE_INVALID, HD_NOWHERE, "user.bounds",
-      "the user function loads at byte %lld of the bytes of `user`; legal: below %lld, of %s",
-      (long long)memory->outside, (long long)memory->n_bytes,
-      o->user_file ? o->user_file : "--user FILE, which is not given");
-}
-
 static heddle_status run_trial(heddle_context *ctx, run_options *o, trial_kernel *kernel,
                                trial_device *device, trial_result *result) {
   const char *name = kernel->manifest.user_function;
@@ -295,7 +282,11 @@ static heddle_status run_trial(heddle_context *ctx, run_options *o, trial_kernel
   if (status == HEDDLE_OK && !u.memory.is_outside)
     status = trial_run(ctx, kernel, &o->request, device, result);
   if (status == HEDDLE_OK && u.memory.is_outside)
-    status = refuse_outside(ctx, o, &u.memory);
+    status = hd_error(
+        ctx, HEDDLE_INVALID, HD_NOWHERE, "user.bounds",
+        "the user function loads at byte %lld of the bytes of `user`; legal: below %lld, of %s",
+        (long long)u.memory.outside, (long long)u.memory.n_bytes,
+        o->user_file ? o->user_file : "--user FILE, which is not given");
   hd_free(u.function);
   return status;
 }

@@ -22,17 +22,6 @@ typedef struct scales_job {
   bool pair;
 } scales_job;
 
-static heddle_status check_k(scales_job *job) {
-  uint64_t block = (uint64_t)job->block, k = (uint64_t)job->k;
-  job->shape.k = job->k ? k : job->blocks * block;
-  if (job->k < 0 || (job->shape.k + block - 1) / block != job->blocks)
-    return hd_error(job->ctx, HEDDLE_INVALID, (hd_loc){.file = job->in}, "block-scale.k",
-                    "got %llu scales a row for k %lld in blocks of %llu; nearest: k %llu",
-                    (unsigned long long)job->blocks, (long long)job->k, (unsigned long long)block,
-                    (unsigned long long)(job->blocks * block));
-  return HEDDLE_OK;
-}
-
 /* wgmma has f32 scales, with which kernels promote the sums of a k-block. */
 static heddle_status find_order(scales_job *job) {
   enum { USUAL_BLOCK = 64, PROMOTED_BLOCK = 128, F32_BYTES = 4 };
@@ -79,7 +68,13 @@ static heddle_status run(scales_job *job) {
                     "got blocks of %lld; nearest: %d", (long long)job->block,
                     job->block < 1 ? 32 : 64);
   job->shape.block = (uint32_t)job->block;
-  HD_TRY(check_k(job));
+  uint64_t block = (uint64_t)job->block;
+  job->shape.k = job->k ? (uint64_t)job->k : job->blocks * block;
+  if (job->k < 0 || (job->shape.k + block - 1) / block != job->blocks)
+    return hd_error(job->ctx, HEDDLE_INVALID, (hd_loc){.file = job->in}, "block-scale.k",
+                    "got %llu scales a row for k %lld in blocks of %llu; nearest: k %llu",
+                    (unsigned long long)job->blocks, (long long)job->k, (unsigned long long)block,
+                    (unsigned long long)(job->blocks * block));
   HD_TRY(heddle_block_scale_plan(job->ctx, &job->shape, &pitch, &n_bytes));
   if (job->pair)
     HD_TRY(sparse_pair(job->ctx, job->shape.rows, job->blocks * job->shape.scale_bytes,

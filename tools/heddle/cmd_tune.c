@@ -77,27 +77,22 @@ static void add_promised(hd_bench_promise promise, hd_product p, product_list *o
   HD_PUSH(out->list, out->n, out->cap, p);
 }
 
-/* The product of a line, or an error if no kernel supports it, before anything is measured. */
-static heddle_status read_line(heddle_context *ctx, hd_loc loc, const tune_args *a,
-                               const char *line, hd_product *p) {
-  hd_front front = {0};
-  HD_TRY(hd_product_line(ctx, loc, a->target ? a->target : "sm_90a", line, p));
-  HD_TRY(hd_product_build(ctx, loc, p, &front));
-  hd_front_free(&front);
-  return HEDDLE_OK;
-}
-
 static heddle_status read_grid(heddle_context *ctx, const tune_args *a, product_list *out) {
   char *text;
   size_t n_bytes;
   HD_TRY(hd_file_read_text(ctx, a->grid, &text, &n_bytes));
   heddle_status status = HEDDLE_OK;
   hd_lines lines = hd_lines_of(a->grid, text);
-  for (char *line; status == HEDDLE_OK && (line = hd_lines_next_entry(&lines));) {
+  for (char *line; (line = hd_lines_next_entry(&lines));) {
     hd_product p;
-    status = read_line(ctx, lines.loc, a, line, &p);
-    if (status == HEDDLE_OK)
-      add_promised(a->promise, p, out);
+    hd_front front = {0};
+    status = hd_product_line(ctx, lines.loc, a->target ? a->target : "sm_90a", line, &p);
+    if (status == HEDDLE_OK) /* an error before anything is measured, if no kernel supports it */
+      status = hd_product_build(ctx, lines.loc, &p, &front);
+    if (status != HEDDLE_OK)
+      break;
+    hd_front_free(&front);
+    add_promised(a->promise, p, out);
   }
   hd_free(text);
   if (status == HEDDLE_OK && out->n == 0)
@@ -143,12 +138,6 @@ typedef struct teller {
   double told_at;
   int n_wrong;
 } teller;
-
-/* The columns of bench's CSV that a single round fills, then the predicted time. */
-static void print_csv_head(void) {
-  printf("type,m,k,n,us,us_min,us_max,tflops,watts,sm_mhz,error,verdict,contender,d_type,rounds,"
-         "promise,predicted_us\n");
-}
 
 static void print_csv(const hd_product *p, const hd_record *r) {
   double tflops = r->median > 0 ? hd_product_flops(p) / r->median * 1e-12 : 0;
@@ -262,8 +251,9 @@ static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const pro
                        .tell = tell,
                        .user = &t};
   int32_t n_done;
-  if (status == HEDDLE_OK && a->csv)
-    print_csv_head();
+  if (status == HEDDLE_OK && a->csv) /* bench's columns that one round fills, then the model's */
+    printf("type,m,k,n,us,us_min,us_max,tflops,watts,sm_mhz,error,verdict,contender,d_type,rounds,"
+           "promise,predicted_us\n");
   if (status == HEDDLE_OK)
     status = hd_tune(ctx, &o, products->list, products->n, &n_done);
   heddle_tuned_free(tuned);

@@ -6,11 +6,6 @@
 #include "Support/diag.h"
 #include "Support/memory.h"
 
-static heddle_status unpair(sparse_job *job, const heddle_sparse_info *info, uint8_t *image) {
-  HD_TRY(sparse_unpair(job->ctx, job->m, info->values_row_bytes, image + info->values_offset));
-  return sparse_unpair(job->ctx, job->m, info->codes_row_bytes, image + info->codes_offset);
-}
-
 static heddle_status unpack(sparse_job *job) {
   heddle_sparse_info info;
   uint8_t *image;
@@ -22,7 +17,9 @@ static heddle_status unpack(sparse_job *job) {
                            job->image + job->info.payload_offset, image + info.values_offset,
                            image + info.codes_offset);
   if (status == HEDDLE_OK && job->info.pair)
-    status = unpair(job, &info, image);
+    status = sparse_unpair(job->ctx, job->m, info.values_row_bytes, image + info.values_offset);
+  if (status == HEDDLE_OK && job->info.pair)
+    status = sparse_unpair(job->ctx, job->m, info.codes_row_bytes, image + info.codes_offset);
   if (status == HEDDLE_OK)
     return sparse_write_image(job, &info, image);
   hd_free(image);

@@ -32,26 +32,23 @@ static heddle_status choose_ptxas(heddle_context *ctx, compile_input *in) {
 
 /* ---- reading ---- */
 
-static heddle_status rename_kernel(heddle_context *ctx, const compile_input *in,
-                                   hd_module *module) {
-  hd_op *kernel = hd_find_op(module->body, HD_OP_KERNEL);
+heddle_status compile_input_parse(heddle_context *ctx, compile_input *in) {
+  if (in->module)
+    return HEDDLE_OK;
+  HD_TRY(hd_parse(ctx, in->path, in->text, in->text_bytes, &in->module));
+  if (!in->name && !in->prefix)
+    return HEDDLE_OK;
+  hd_op *kernel = hd_find_op(in->module->body, HD_OP_KERNEL);
   const char *own = kernel ? hd_op_str(kernel, HD_ATTR_NAME) : NULL;
-  const char *name = hd_arena_printf(&module->arena, "%s%s", in->prefix ? in->prefix : "",
+  const char *name = hd_arena_printf(&in->module->arena, "%s%s", in->prefix ? in->prefix : "",
                                      in->name ? in->name : own ? own : "");
   if (strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") !=
           strlen(name) || !*name || (*name >= '0' && *name <= '9'))
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "gen.name",
                     "got kernel name \"%.60s\"; legal: a C identifier", name);
   if (kernel)
-    hd_op_set_str(module, kernel, HD_ATTR_NAME, name);
+    hd_op_set_str(in->module, kernel, HD_ATTR_NAME, name);
   return HEDDLE_OK;
-}
-
-heddle_status compile_input_parse(heddle_context *ctx, compile_input *in) {
-  if (in->module)
-    return HEDDLE_OK;
-  HD_TRY(hd_parse(ctx, in->path, in->text, in->text_bytes, &in->module));
-  return in->name || in->prefix ? rename_kernel(ctx, in, in->module) : HEDDLE_OK;
 }
 
 heddle_status compile_input_front(heddle_context *ctx, compile_input *in) {
@@ -257,13 +254,6 @@ static heddle_status choose_buckets(heddle_context *ctx, compile_input *in, cons
   return HEDDLE_OK;
 }
 
-static heddle_status choose_one(heddle_context *ctx, compile_input *in, const int64_t hint[3]) {
-  hd_schedule s;
-  HD_TRY(hd_choose_for_sizes(ctx, &in->front, in->tuned, hint, NULL, &in->entry, &s));
-  in->plan = (hd_bucket_plan){.n = 1, .list[0].words = hd_schedule_all_words(&s)};
-  return HEDDLE_OK;
-}
-
 /* Notes features of the chip that need the target name with the letter 'a'. */
 static void note_feature(heddle_context *ctx, const hd_problem *p) {
   static const struct {
@@ -308,7 +298,12 @@ heddle_status compile_input_choose(heddle_context *ctx, compile_input *in,
   bool one = !dim || (in->buckets && !strcmp(in->buckets, "none")) ||
              (one_size && hint[dim == 'n'] && !in->buckets);
   report_use(in, hint);
-  return one ? choose_one(ctx, in, hint) : choose_buckets(ctx, in, hint);
+  if (!one)
+    return choose_buckets(ctx, in, hint);
+  hd_schedule s;
+  HD_TRY(hd_choose_for_sizes(ctx, &in->front, in->tuned, hint, NULL, &in->entry, &s));
+  in->plan = (hd_bucket_plan){.n = 1, .list[0].words = hd_schedule_all_words(&s)};
+  return HEDDLE_OK;
 }
 
 void compile_input_keep_one(compile_input *in) {

@@ -110,15 +110,6 @@ static void add_tile(explained *e, const explain_tile *x) {
   e->tile[at] = *x;
 }
 
-static void rank_tiles(explained *e) {
-  hd_schedule *list;
-  hd_schedule_enumerate(e->ceilings, e->problem, &list, &e->n_legal);
-  for (size_t i = 0; i < e->n_legal; i++)
-    add_tile(e,
-             &(explain_tile){list[i], hd_schedule_cost(e->problem, &list[i], e->mnk, e->ceilings)});
-  hd_free(list);
-}
-
 /* Adds the best schedule if it is predicted at least 10 % faster: the model is not more
  * accurate. */
 static void add_promising(explained *e) {
@@ -158,7 +149,11 @@ void explain_cost(explained *e) {
   add_padded(e);
   e->sparse_seconds = exact ? entry->seconds : e->cost.seconds;
   add_dense(e);
-  rank_tiles(e);
+  hd_schedule *list;
+  hd_schedule_enumerate(e->ceilings, p, &list, &e->n_legal);
+  for (size_t i = 0; i < e->n_legal; i++)
+    add_tile(e, &(explain_tile){list[i], hd_schedule_cost(p, &list[i], e->mnk, e->ceilings)});
+  hd_free(list);
   if (!entry) /* a measured choice is more reliable than the model */
     add_promising(e);
 }

@@ -11,21 +11,20 @@
 
 /* ---- sentences ---- */
 
-static void add_fact(hd_strbuf *out, const explain_fact *f) {
-  hd_strbuf_printf(out, "<tr><td>%s</td><td>", f->label);
-  for (const char *at = hd_strbuf_text(&f->text); *at; at++)
-    if (*at == '\n')
-      hd_strbuf_add(out, "<br>");
-    else
-      hd_html_text(out, (char[]){*at, '\0'});
-  hd_strbuf_add(out, "</td></tr>\n");
-}
-
 static void add_facts(hd_strbuf *out, const explained *e, explain_part part) {
   hd_strbuf_add(out, "<table class=\"facts\"><tbody>\n");
-  for (int32_t i = 0; i < e->n_facts; i++)
-    if (e->fact[i].part == part)
-      add_fact(out, &e->fact[i]);
+  for (int32_t i = 0; i < e->n_facts; i++) {
+    const explain_fact *f = &e->fact[i];
+    if (f->part != part)
+      continue;
+    hd_strbuf_printf(out, "<tr><td>%s</td><td>", f->label);
+    for (const char *at = hd_strbuf_text(&f->text); *at; at++)
+      if (*at == '\n')
+        hd_strbuf_add(out, "<br>");
+      else
+        hd_html_text(out, (char[]){*at, '\0'});
+    hd_strbuf_add(out, "</td></tr>\n");
+  }
   hd_strbuf_add(out, "</tbody></table>\n");
 }
 

@@ -40,12 +40,6 @@ static void print_bucket(const explained *e, const explain_bucket *b) {
   hd_strbuf_free(&words);
 }
 
-static void print_terms(const explained *e) {
-  for (int32_t i = 0; i < explain_n_terms(e); i++)
-    printf("          %8.2f us  %s%s\n", e->cost.alone[e->by_time[i]] * 1e6,
-           hd_resource_name(e->by_time[i]), i ? "" : ": the bottleneck");
-}
-
 static void print_time(const explained *e) {
   for (int32_t i = 0; i < e->n_facts; i++) {
     const explain_fact *f = &e->fact[i];
@@ -53,16 +47,9 @@ static void print_time(const explained *e) {
       continue;
     bool terms = e->is_estimate && f->label == EXPLAIN_PREDICTED;
     print_fact(f, terms ? "; alone" : "");
-    if (terms)
-      print_terms(e);
-  }
-}
-
-static void print_shared(const explained *e) {
-  for (int32_t i = 0; i < e->shared.n_items; i++) {
-    const hd_shared_item *x = &e->shared.item[i];
-    printf("%-10s%s: %" PRId64 " x %" PRId64 " bytes from %" PRId64 "\n", i ? "" : "shared",
-           explain_item_name(x), x->stages, x->slot_bytes, x->offset);
+    for (int32_t t = 0; terms && t < explain_n_terms(e); t++)
+      printf("          %8.2f us  %s%s\n", e->cost.alone[e->by_time[t]] * 1e6,
+             hd_resource_name(e->by_time[t]), t ? "" : ": the bottleneck");
   }
 }
 
@@ -82,7 +69,11 @@ void explain_print_text(const explained *e) {
     print_bucket(e, &e->bucket[i]);
   print_part(e, EXPLAIN_SCHEDULE);
   print_time(e);
-  print_shared(e);
+  for (int32_t i = 0; i < e->shared.n_items; i++) {
+    const hd_shared_item *x = &e->shared.item[i];
+    printf("%-10s%s: %" PRId64 " x %" PRId64 " bytes from %" PRId64 "\n", i ? "" : "shared",
+           explain_item_name(x), x->stages, x->slot_bytes, x->offset);
+  }
   print_part(e, EXPLAIN_LAUNCH);
   print_part(e, EXPLAIN_ARGUMENT);
   for (int32_t i = 0; i < e->n_alternatives; i++)

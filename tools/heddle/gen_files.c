@@ -8,14 +8,6 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 
-static void report(const hd_file_part *file, bool was_there) {
-  if (file->data)
-    printf("wrote %s (%zu bytes%s)\n", file->path, file->n_bytes,
-           was_there ? ", replaced an earlier one" : "");
-  else if (was_there)
-    printf("removed %s (of an earlier kernel)\n", file->path);
-}
-
 /* The targets of a manifest or bundle; "" if the file is neither. */
 static void targets_of(const char *path, hd_strbuf *targets) {
   json_t *root = json_load_file(path, 0, NULL);
@@ -64,8 +56,11 @@ heddle_status gen_files_write(heddle_context *ctx, const char *dir, const char *
   if (status == HEDDLE_OK)
     status = hd_file_write_set(ctx, part, GEN_FILES);
   for (size_t i = 0; i < GEN_FILES; i++) {
-    if (status == HEDDLE_OK)
-      report(&part[i], was_there[i]);
+    if (status == HEDDLE_OK && part[i].data)
+      printf("wrote %s (%zu bytes%s)\n", part[i].path, part[i].n_bytes,
+             was_there[i] ? ", replaced an earlier one" : "");
+    else if (status == HEDDLE_OK && was_there[i])
+      printf("removed %s (of an earlier kernel)\n", part[i].path);
     hd_strbuf_free(&path[i]);
   }
   return status;

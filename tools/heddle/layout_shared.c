@@ -62,19 +62,14 @@ static shared_tile tile_of(const hd_spec_row *row, hd_operand_id id) {
                        .run = 128u / info->container_bits};
 }
 
-/* Sets offsets that the user did not give, so that the tile has no gaps. */
-static void default_offsets(hd_canonical *form, const shared_tile *t) {
-  uint32_t s = 16u << form->swizzle;
-  if (form->lbo_bytes == 0)
-    form->lbo_bytes = form->mn_major ? (form->swizzle ? 8 * s * (t->k / 8) : 128 * (t->mn / t->run))
-                                     : 128;
-  if (form->sbo_bytes == 0)
-    form->sbo_bytes = form->swizzle ? 8 * s : form->mn_major ? 128 : 128 * (t->k / t->run);
-}
-
 static bool shared_map(hd_canonical form, const shared_tile *t, hd_layout *map) {
-  uint32_t units = 128 / t->unit;
-  default_offsets(&form, t);
+  uint32_t units = 128 / t->unit, s = 16u << form.swizzle;
+  /* Offsets that the user did not give leave no gaps in the tile. */
+  if (form.lbo_bytes == 0)
+    form.lbo_bytes =
+        form.mn_major ? (form.swizzle ? 8 * s * (t->k / 8) : 128 * (t->mn / t->run)) : 128;
+  if (form.sbo_bytes == 0)
+    form.sbo_bytes = form.swizzle ? 8 * s : form.mn_major ? 128 : 128 * (t->k / t->run);
   return form.mn_major ? hd_canonical_layout(&form, t->unit, t->mn / t->run * units, t->k, map)
                        : hd_canonical_layout(&form, t->unit, t->mn, t->k / t->run * units, map);
 }

@@ -55,13 +55,6 @@ static int unknown_command(const char *word) {
                                word);
 }
 
-/* `heddle help gen` prints `heddle gen --help`. */
-static int help_about(char *name) {
-  const command *found = find_command(name);
-  char *words[] = {name, "--help", NULL};
-  return found ? found->run(2, words) : unknown_command(name);
-}
-
 static void print_beginning(const char *name, const char *begin) {
   if (strncmp(name, begin, strlen(begin)) == 0)
     puts(name);
@@ -104,8 +97,11 @@ static int dispatch(int argc, char **argv) {
   const char *word = argc > 1 ? argv[1] : "";
   if (argc > 2 && !strcmp(word, "--complete"))
     return complete(argc, argv);
-  if (argc > 2 && !strcmp(word, "help"))
-    return help_about(argv[2]);
+  if (argc > 2 && !strcmp(word, "help")) { /* `heddle help gen` prints `heddle gen --help` */
+    const command *topic = find_command(argv[2]);
+    char *words[] = {argv[2], "--help", NULL};
+    return topic ? topic->run(2, words) : unknown_command(argv[2]);
+  }
   if (argc < 2 || !strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
     print_help();
     return argc < 2 ? 2 : 0;

@@ -61,19 +61,17 @@ static heddle_status launch(heddle_context *ctx, void *user, size_t index, void 
                             (void *)(uintptr_t)w->packed.address, stream);
 }
 
-static heddle_status run(work *w, void *payload) {
-  heddle_context *ctx = w->ctx;
-  HD_TRY(launch(ctx, w, 0, w->device->stream));
-  HD_TRY(hd_device_sync(ctx, w->device));
-  HD_TRY(hd_buffer_check(ctx, w->device, &w->packed, "the payload"));
-  return hd_buffer_download(ctx, w->device, &w->packed, payload);
-}
-
 heddle_status pack_on_device(const sparse_job *job, int ordinal, void *payload, size_t n_bytes) {
   work w = {.ctx = job->ctx, .job = job};
   heddle_status status = open_work(&w, ordinal, n_bytes);
   if (status == HEDDLE_OK)
-    status = run(&w, payload);
+    status = launch(w.ctx, &w, 0, w.device->stream);
+  if (status == HEDDLE_OK)
+    status = hd_device_sync(w.ctx, w.device);
+  if (status == HEDDLE_OK)
+    status = hd_buffer_check(w.ctx, w.device, &w.packed, "the payload");
+  if (status == HEDDLE_OK)
+    status = hd_buffer_download(w.ctx, w.device, &w.packed, payload);
   close_work(&w);
   return status;
 }

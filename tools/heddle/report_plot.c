@@ -57,16 +57,6 @@ static void draw_ceiling(hd_strbuf *out, const svg_panel *p, double rate, const 
   svg_text(out, right + 4, above ? y : y + 8, 10, "start", text);
 }
 
-static void draw_ceilings(hd_strbuf *out, const svg_panel *p, heddle_elem elem) {
-  struct ceiling c = ceiling_of(elem);
-  double low = fmax(p->x.lo, p->y.lo / read_tb);
-  double high = fmin(p->x.hi, (c.issue > 0 ? c.issue : p->y.hi) / read_tb);
-  svg_line(out, svg_x(p, low), svg_y(p, low * read_tb), svg_x(p, high), svg_y(p, high * read_tb),
-           "roof");
-  draw_ceiling(out, p, c.issue, "roof", true);
-  draw_ceiling(out, p, c.fed, "fed", false);
-}
-
 static double intensity(const report_cell *c) {
   return 2.0 * (double)c->m * (double)c->n * (double)c->k / report_all_bytes(c);
 }
@@ -128,7 +118,13 @@ static void roofline_legend(hd_strbuf *out, const report *r, svg_legend *l) {
 }
 
 static void draw_roofline(hd_strbuf *out, const report *r, heddle_elem elem, const svg_panel *p) {
-  draw_ceilings(out, p, elem);
+  struct ceiling c = ceiling_of(elem);
+  double low = fmax(p->x.lo, p->y.lo / read_tb);
+  double high = fmin(p->x.hi, (c.issue > 0 ? c.issue : p->y.hi) / read_tb);
+  svg_line(out, svg_x(p, low), svg_y(p, low * read_tb), svg_x(p, high), svg_y(p, high * read_tb),
+           "roof");
+  draw_ceiling(out, p, c.issue, "roof", true);
+  draw_ceiling(out, p, c.fed, "fed", false);
   draw_points(out, p, r, elem, ours_rate, "c0");
   draw_points(out, p, r, elem, peer_rate, "c1 open");
 }

@@ -240,17 +240,6 @@ static void print_reads(const report *r) {
   }
 }
 
-/* Prints how many cases use weights_ready, which the peers do not have. */
-static void print_promised(const report *r) {
-  int32_t n = 0;
-  for (int32_t i = 0; i < r->n; i++)
-    n += r->cell[i].promise[0] != '\0';
-  if (n)
-    printf("\n"
-           "In %d of %d cases Heddle's time is with weights_ready, which the peers do not have.\n",
-           n, r->n);
-}
-
 /* Lists every case in which dense cuBLAS is faster. */
 static void print_dense(const report *r) {
   int32_t n = 0, n_behind = 0;
@@ -285,7 +274,13 @@ void report_print_goals(const report *r, bool untuned) {
     print_dense(r);
   else
     print_reads(r);
-  print_promised(r);
+  int32_t n_promised = 0;
+  for (int32_t i = 0; i < r->n; i++)
+    n_promised += r->cell[i].promise[0] != '\0';
+  if (n_promised)
+    printf("\n"
+           "In %d of %d cases Heddle's time is with weights_ready, which the peers do not have.\n",
+           n_promised, r->n);
   if (r->n_wrong)
     printf("\n%d rows are left out: their results were wrong.\n", r->n_wrong);
 }

@@ -29,23 +29,19 @@ static heddle_elem implied_type(const hd_npy *npy) {
   return SPARSE_TYPE_NONE;
 }
 
-static heddle_status refuse_dtype(sparse_job *job, const hd_npy *npy) {
-  if (npy->item_bytes > 2)
-    return hd_error(job->ctx, HEDDLE_INVALID, here(job), "npy.dtype",
-                    "dtype '%c%u' cannot hold a sparse element type; legal: f2, f4, u2, i1, u1; "
-                    "nearest: f4",
-                    npy->kind, npy->item_bytes);
-  return hd_error(job->ctx, HEDDLE_INVALID, here(job), "sparse.type",
-                  "dtype '%c%u' does not determine the element type; legal: --type %s", npy->kind,
-                  npy->item_bytes, npy->item_bytes == 2 ? "bf16" : "e4m3");
-}
-
 static heddle_status read_dense(sparse_job *job) {
   hd_npy npy;
   HD_TRY(hd_npy_open(job->ctx, job->in, job->image, job->image_bytes, &npy));
   job->elem = job->type != SPARSE_TYPE_NONE ? job->type : implied_type(&npy);
+  if (job->elem == SPARSE_TYPE_NONE && npy.item_bytes > 2)
+    return hd_error(job->ctx, HEDDLE_INVALID, here(job), "npy.dtype",
+                    "dtype '%c%u' cannot hold a sparse element type; legal: f2, f4, u2, i1, u1; "
+                    "nearest: f4",
+                    npy.kind, npy.item_bytes);
   if (job->elem == SPARSE_TYPE_NONE)
-    return refuse_dtype(job, &npy);
+    return hd_error(job->ctx, HEDDLE_INVALID, here(job), "sparse.type",
+                    "dtype '%c%u' does not determine the element type; legal: --type %s", npy.kind,
+                    npy.item_bytes, npy.item_bytes == 2 ? "bf16" : "e4m3");
   HD_TRY(hd_npy_check_elem(job->ctx, job->in, &npy, job->elem, &job->m, &job->k));
   HD_TRY(heddle_sparse_dense_row_bytes(job->ctx, job->elem, job->k, &job->row_bytes));
   job->kind = SPARSE_DENSE;

@@ -105,16 +105,6 @@ static void summarize(summary *s, const hd_evaluation *e) {
   worst->found = e->found > worst->found ? e->found : worst->found;
 }
 
-static void print_summary(const summary *s, const char *of) {
-  double n = (double)s->n;
-  if (s->n == 0)
-    return;
-  printf("mean of %lld%s: rank %.3f, first %.3f, five %.3f, found %.3f\n", (long long)s->n, of,
-         s->sum.rank_correlation / n, s->sum.first / n, s->sum.five / n, s->sum.found / n);
-  printf("worst: rank %.3f, first %.3f, five %.3f, found %.3f\n", s->worst.rank_correlation,
-         s->worst.first, s->worst.five, s->worst.found);
-}
-
 /* Products with a single schedule are skipped, because there is nothing to rank. */
 static heddle_status evaluate(heddle_context *ctx, const all_times *all, int64_t n_search,
                            const hd_device_model *ceilings) {
@@ -133,8 +123,16 @@ static heddle_status evaluate(heddle_context *ctx, const all_times *all, int64_t
            of[t->quick]);
     summarize(&all_of[t->quick], &e);
   }
-  for (size_t i = 0; i < HD_COUNT(of); i++)
-    print_summary(&all_of[i], of[i]);
+  for (size_t i = 0; i < HD_COUNT(of); i++) {
+    const hd_evaluation *sum = &all_of[i].sum, *worst = &all_of[i].worst;
+    double n = (double)all_of[i].n;
+    if (n == 0)
+      continue;
+    printf("mean of %lld%s: rank %.3f, first %.3f, five %.3f, found %.3f\n", (long long)all_of[i].n,
+           of[i], sum->rank_correlation / n, sum->first / n, sum->five / n, sum->found / n);
+    printf("worst: rank %.3f, first %.3f, five %.3f, found %.3f\n", worst->rank_correlation,
+           worst->first, worst->five, worst->found);
+  }
   return HEDDLE_OK;
 }
 
@@ -215,19 +213,14 @@ static heddle_status add_samples(heddle_context *ctx, const product_times *t, hd
   return HEDDLE_OK;
 }
 
-/* Adds the text as a JSON string. Text that is not UTF-8 cannot be represented. */
-static void add_string(hd_strbuf *json, const char *text) {
-  json_t *string = json_string(text);
-  char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
-  hd_strbuf_add(json, quoted ? quoted : "\"a device without a name\"");
-  hd_free(quoted);
-  json_decref(string);
-}
-
 static void print_ceilings(const hd_device_model *was, hd_device_model *now, hd_strbuf *json) {
   hd_device_model before = *was;
-  hd_strbuf_add(json, "{\"version\": 1,\n\"choices\": [],\n\"ceilings\": {\"device\": ");
-  add_string(json, now->device);
+  json_t *device = json_string(now->device); /* NULL: it is not UTF-8 */
+  char *quoted = device ? json_dumps(device, JSON_ENCODE_ANY) : NULL;
+  hd_strbuf_printf(json, "{\"version\": 1,\n\"choices\": [],\n\"ceilings\": {\"device\": %s",
+                   quoted ? quoted : "\"a device without a name\"");
+  hd_free(quoted);
+  json_decref(device);
   for (size_t i = 0; hd_device_rate_name(i); i++) {
     double value = *hd_device_rate_at(now, i);
     printf("%-16s %12.5g  was %.5g\n", hd_device_rate_name(i), value,

@@ -40,15 +40,6 @@ static size_t band_of(const hd_product *p) {
   return b;
 }
 
-static void add(gain *g, const hd_product *p, double ratio) {
-  g->log_sum += log(ratio);
-  g->n++;
-  if (ratio > g->most) {
-    g->most = ratio;
-    g->where = p;
-  }
-}
-
 static heddle_status add_product(heddle_context *ctx, const product_times *t,
                                  gain gains[HD_N_KEYS][HD_COUNT(bands)]) {
   double best = INFINITY, without[HD_N_KEYS];
@@ -65,17 +56,19 @@ static heddle_status add_product(heddle_context *ctx, const product_times *t,
       else
         differs[key] = true;
   }
-  for (hd_key key = 0; key < HD_N_KEYS; key++)
-    if (has_initial(key) && differs[key] && isfinite(without[key]))
-      add(&gains[key][band_of(&t->product)], &t->product, without[key] / best);
+  for (hd_key key = 0; key < HD_N_KEYS; key++) {
+    if (!has_initial(key) || !differs[key] || !isfinite(without[key]))
+      continue;
+    gain *g = &gains[key][band_of(&t->product)];
+    double ratio = without[key] / best;
+    g->log_sum += log(ratio);
+    g->n++;
+    if (ratio > g->most) {
+      g->most = ratio;
+      g->where = &t->product;
+    }
+  }
   return HEDDLE_OK;
-}
-
-static void print_gain(const gain *g) {
-  if (g->n)
-    printf(" %.3f; %.2f (%lld) |", exp(g->log_sum / (double)g->n), g->most, (long long)g->n);
-  else
-    printf(" – |");
 }
 
 /* Prints the product with the largest gain of a key. */
@@ -106,8 +99,13 @@ heddle_status tune_print_keys(heddle_context *ctx, const all_times *all) {
       continue;
     hd_schedule_print_key(&hd_schedule_initial, key, initial);
     printf("| `%s` | `%s` |", hd_schedule_keys[key].name, initial);
-    for (size_t b = 0; b < HD_COUNT(bands); b++)
-      print_gain(&gains[key][b]);
+    for (size_t b = 0; b < HD_COUNT(bands); b++) {
+      const gain *g = &gains[key][b];
+      if (g->n)
+        printf(" %.3f; %.2f (%lld) |", exp(g->log_sum / (double)g->n), g->most, (long long)g->n);
+      else
+        printf(" – |");
+    }
     print_where(gains[key]);
   }
   return HEDDLE_OK;

@@ -58,7 +58,11 @@ json_t *tune_choice_json(const hd_choice *c) {
   return object;
 }
 
-static json_t *record_json(const hd_record *r) {
+static bool keep_choice(void *list, const hd_choice *c) {
+  return json_array_append_new(list, tune_choice_json(c)) == 0;
+}
+
+static bool keep_record(void *list, const hd_record *r) {
   json_t *object =
       json_pack("{s:s, s:s, s:s, s:b}", "product", r->product, "schedule", r->schedule, "verdict",
                 hd_verdict_name(r->verdict), "final", r->final);
@@ -69,15 +73,7 @@ static json_t *record_json(const hd_record *r) {
   set_us(object, "predicted_us", r->predicted);
   set_us(object, "sustained_us", r->sustained);
   set_text(object, "why", r->why);
-  return object;
-}
-
-static bool keep_choice(void *list, const hd_choice *c) {
-  return json_array_append_new(list, tune_choice_json(c)) == 0;
-}
-
-static bool keep_record(void *list, const hd_record *r) {
-  return json_array_append_new(list, record_json(r)) == 0;
+  return json_array_append_new(list, object) == 0;
 }
 
 static heddle_status list_json(heddle_context *ctx, hd_records *records, bool all) {

@@ -70,20 +70,17 @@ static heddle_status add_row(heddle_context *ctx, const csv_row *row, void *user
   return HEDDLE_OK;
 }
 
-static void note_device(all_times *all, const char *device) {
-  if (!all->device)
-    all->device = hd_xstrdup(device);
-  else if (!all->other_device && strcmp(all->device, device) != 0)
-    all->other_device = hd_xstrdup(device);
-}
-
 static bool take_record(void *user, const hd_record *r) {
+  all_times *all = user;
   hd_product p;
-  if (!r->final && r->verdict == HD_VERDICT_OK &&
-      hd_product_parse(NULL, r->product, &p) == HEDDLE_OK) {
-    add(user, &p, false, r->schedule, r->median);
-    note_device(user, r->device);
-  }
+  if (r->final || r->verdict != HD_VERDICT_OK ||
+      hd_product_parse(NULL, r->product, &p) != HEDDLE_OK)
+    return true;
+  add(all, &p, false, r->schedule, r->median);
+  if (!all->device)
+    all->device = hd_xstrdup(r->device);
+  else if (!all->other_device && strcmp(all->device, r->device) != 0)
+    all->other_device = hd_xstrdup(r->device);
   return true;
 }
 

@@ -34,20 +34,15 @@ typedef struct worker {
 
 /* ---- answers ---- */
 
-/* Prints the answer on one line, even if the text has several. */
-static void answer(const char *word, const char *text) {
-  printf("%s ", word);
-  for (; *text; text++)
-    putchar(*text == '\n' ? ' ' : *text);
-  putchar('\n');
-  fflush(stdout);
-}
-
 static void answer_failure(worker *w, heddle_status status) {
   const char *word = status == HEDDLE_MISMATCH                                   ? "wrong"
                      : status == HEDDLE_UNSUPPORTED || status == HEDDLE_INVALID ? "refused"
                                                                                 : "failed";
-  answer(word, hd_first_error_text(w->ctx, heddle_status_text(status)));
+  printf("%s ", word);
+  for (const char *c = hd_first_error_text(w->ctx, heddle_status_text(status)); *c; c++)
+    putchar(*c == '\n' ? ' ' : *c); /* the answer is one line */
+  putchar('\n');
+  fflush(stdout);
   heddle_context_clear(w->ctx);
 }
 
@@ -122,13 +117,6 @@ static hd_nvml_sample read_sensors(const worker *w) {
   return w->nvml && hd_nvml_read(NULL, w->nvml, &s) == HEDDLE_OK ? s : (hd_nvml_sample){0};
 }
 
-static void print_state(const worker *w, const hd_candidate *c, const hd_nvml_sample *s) {
-  print_cubin(c->compiled);
-  if (w->nvml)
-    printf(" celsius=%u throttle=0x%llx", s->temperature_c, s->throttle);
-  printf("\n");
-}
-
 /* Measures one round. If sustained, also measures alone; power and clock are then of that run. */
 static heddle_status time_candidate(worker *w, const hd_candidate *c, bool sustained) {
   static const double SETTLE_S = 0.3, SUSTAINED_S = 0.5;
@@ -153,7 +141,10 @@ static heddle_status time_candidate(worker *w, const hd_candidate *c, bool susta
     s = read_sensors(w);
     printf("ok %.9g %.9g %.9g %.4g %.0f %u", t.median, t.min, t.max, error, s.power_w, s.sm_mhz);
   }
-  print_state(w, c, &s);
+  print_cubin(c->compiled);
+  if (w->nvml)
+    printf(" celsius=%u throttle=0x%llx", s.temperature_c, s.throttle);
+  printf("\n");
   return HEDDLE_OK;
 }
 
