@@ -360,15 +360,6 @@ static heddle_status check_same(heddle_context *ctx, const hd_manifest *x, const
                   y->name, y->target, x->name, x->target, n + 1);
 }
 
-static heddle_status check_part(heddle_context *ctx, const hd_launcher_part *part) {
-  HD_TRY(hd_manifest_check(ctx, part->manifest));
-  HD_TRY(check_name(ctx, part->manifest->name));
-  if (part->code.cubin_bytes == 0 && part->code.ptx_bytes == 0)
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launcher.code",
-                    "kernel %s: neither cubin nor PTX to embed", part->manifest->name);
-  return hd_manifest_check_code(ctx, part->manifest, &part->code);
-}
-
 static heddle_status gather(heddle_context *ctx, const hd_launcher_part *parts, int32_t n,
                             launcher *l) {
   *l = (launcher){.parts = parts, .n_parts = n, .shared = parts[0].manifest};
@@ -376,11 +367,17 @@ static heddle_status gather(heddle_context *ctx, const hd_launcher_part *parts, 
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launcher.parts",
                     "got %d targets; legal: up to %d in one launcher", n, HD_MAX_PARTS);
   for (int32_t i = 0; i < n; i++) {
-    HD_TRY(check_part(ctx, &parts[i]));
-    HD_TRY(check_same(ctx, l->shared, parts[i].manifest));
-    if (parts[i].manifest->n_args > l->shared->n_args)
-      l->shared = parts[i].manifest;
-    l->n_variants += parts[i].manifest->n_variants;
+    const hd_manifest *m = parts[i].manifest;
+    HD_TRY(hd_manifest_check(ctx, m));
+    HD_TRY(check_name(ctx, m->name));
+    if (parts[i].code.cubin_bytes == 0 && parts[i].code.ptx_bytes == 0)
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launcher.code",
+                      "kernel %s: neither cubin nor PTX to embed", m->name);
+    HD_TRY(hd_manifest_check_code(ctx, m, &parts[i].code));
+    HD_TRY(check_same(ctx, l->shared, m));
+    if (m->n_args > l->shared->n_args)
+      l->shared = m;
+    l->n_variants += m->n_variants;
   }
   return HEDDLE_OK;
 }

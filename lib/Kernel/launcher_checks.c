@@ -225,15 +225,8 @@ static void add_tmap(hd_strbuf *out, const hd_tmap_recipe *tmap, int index) {
       (int)tmap->swizzle);
 }
 
-static void add_param(hd_strbuf *out, const hd_param *param, int index) {
-  static const char *const types[] = {"uint64_t", "int32_t", "int64_t", "float"};
-  if (param->arg == HD_ARG_NONE)
-    return;
-  const char *type = types[hd_arg_class_of(param->arg)];
-  hd_strbuf_printf(out, "  %s p%d = (%s)v->%s;\n", type, index, type, hd_arg_name(param->arg));
-}
-
 static void add_launch(hd_strbuf *out, const char *name, const hd_variant *variant, int index) {
+  static const char *const types[] = {"uint64_t", "int32_t", "int64_t", "float"};
   hd_strbuf_printf(out,
                    "static int hd_launch_%d(const %s_kernel *kernel, const hd_values *v, "
                    "uint32_t grid,\n                       void *stream) {\n  (void)v;\n",
@@ -242,8 +235,13 @@ static void add_launch(hd_strbuf *out, const char *name, const hd_variant *varia
     hd_strbuf_printf(out, "  hd_tmap maps[%d];\n", variant->n_tmaps);
   for (int i = 0; i < variant->n_tmaps; i++)
     add_tmap(out, &variant->tmap[i], i);
-  for (int i = 0; i < variant->n_params; i++)
-    add_param(out, &variant->param[i], i);
+  for (int i = 0; i < variant->n_params; i++) {
+    hd_arg_kind arg = variant->param[i].arg;
+    if (arg == HD_ARG_NONE)
+      continue;
+    const char *type = types[hd_arg_class_of(arg)];
+    hd_strbuf_printf(out, "  %s p%d = (%s)v->%s;\n", type, i, type, hd_arg_name(arg));
+  }
   hd_strbuf_add(out, "  void *params[] = {");
   for (int i = 0; i < variant->n_params; i++) {
     const hd_param *param = &variant->param[i];

@@ -22,26 +22,14 @@ static heddle_status refuse(heddle_context *ctx, const char *rule, const char *f
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, rule, "%s", text);
 }
 
-static bool is_identifier(const char *text) {
+static heddle_status check_identifier(heddle_context *ctx, const char *key, const char *text) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
   static const char all[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-  return text && text[0] && strchr(letters, text[0]) && text[strspn(text, all)] == '\0' &&
-         strlen(text) <= MAX_NAME;
-}
-
-static heddle_status check_identifier(heddle_context *ctx, const char *key, const char *text) {
-  if (is_identifier(text))
+  if (text && text[0] && strchr(letters, text[0]) && text[strspn(text, all)] == '\0' &&
+      strlen(text) <= MAX_NAME)
     return HEDDLE_OK;
   return refuse(ctx, "manifest.identifier", "%s: got \"%.40s\"; legal: a C identifier", key,
                 text ? text : "");
-}
-
-static heddle_status check_number(heddle_context *ctx, const hd_field *field, const char *at) {
-  int64_t value = field->kind == HD_FIELD_I32 ? *(const int32_t *)at : *(const int64_t *)at;
-  if (value >= field->least && value <= field->most)
-    return HEDDLE_OK;
-  return refuse(ctx, "manifest.range", "%s: got %" PRId64 "; legal: %" PRId64 " to %" PRId64,
-                field->key, value, field->least, field->most);
 }
 
 /* Checks a word that generated files quote in comments. */
@@ -59,8 +47,13 @@ static heddle_status check_ranges(heddle_context *ctx, const hd_field *fields, c
     const char *at = base + field->offset;
     bool is_list = field->kind == HD_FIELD_LIST || field->kind == HD_FIELD_MATCH;
     int32_t count = is_list ? *(const int32_t *)(base + field->count_offset) : 0;
-    if (field->kind == HD_FIELD_I32 || field->kind == HD_FIELD_I64)
-      HD_TRY(check_number(ctx, field, at));
+    bool is_number = field->kind == HD_FIELD_I32 || field->kind == HD_FIELD_I64;
+    int64_t value = field->kind == HD_FIELD_I32   ? *(const int32_t *)at
+                    : field->kind == HD_FIELD_I64 ? *(const int64_t *)at
+                                                  : 0;
+    if (is_number && (value < field->least || value > field->most))
+      return refuse(ctx, "manifest.range", "%s: got %" PRId64 "; legal: %" PRId64 " to %" PRId64,
+                    field->key, value, field->least, field->most);
     if (field->kind == HD_FIELD_STRING && !*(const char *const *)at)
       return refuse(ctx, "manifest.missing", "%s: missing", field->key);
     if (field->kind == HD_FIELD_NAME && !field->names->name((int)*(const unsigned *)at))

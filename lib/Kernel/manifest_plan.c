@@ -43,23 +43,19 @@ static heddle_status check_size(heddle_context *ctx, const hd_arg *arg, int64_t 
   return HEDDLE_OK;
 }
 
-/* The pitch is fixed and rows are longer than it, so the error names the size that is too large. */
-static heddle_status refuse_rows(heddle_context *ctx, const hd_arg *pitch,
-                                 const hd_values *values) {
-  hd_arg_kind rows = pitch->at_least.arg;
-  long long most = (long long)(pitch->fixed * pitch->at_least.div / pitch->at_least.mul);
-  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.stride",
-                  "argument %s: got %lld; legal: at most %lld, for %s is fixed at %lld",
-                  hd_arg_name(rows), (long long)values->v[rows], most, hd_arg_name(pitch->kind),
-                  (long long)pitch->fixed);
-}
-
 static heddle_status check_stride(heddle_context *ctx, const hd_arg *arg, int64_t value,
                                   const hd_values *values) {
   int64_t least = arg->at_least.div > 0 ? hd_expr_eval(&arg->at_least, values) : 1;
   int64_t most = arg->max > 0 && arg->max < HD_MAX_STRIDE ? arg->max : HD_MAX_STRIDE;
-  if (value < least && arg->fixed > 0 && arg->at_least.mul > 0)
-    return refuse_rows(ctx, arg, values);
+  if (value < least && arg->fixed > 0 && arg->at_least.mul > 0) {
+    /* Rows are longer than the fixed pitch, so the error names the size that is too large. */
+    hd_arg_kind rows = arg->at_least.arg;
+    long long fits = (long long)(arg->fixed * arg->at_least.div / arg->at_least.mul);
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.stride",
+                    "argument %s: got %lld; legal: at most %lld, for %s is fixed at %lld",
+                    hd_arg_name(rows), (long long)values->v[rows], fits, hd_arg_name(arg->kind),
+                    (long long)arg->fixed);
+  }
   if (value < least)
     return refuse(ctx, arg, "launch.stride", value,
                   least ? "at least the row, that is" : "at least", least);

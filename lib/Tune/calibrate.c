@@ -16,13 +16,6 @@ static size_t count_own(const hd_sample *s, size_t n) {
   return i;
 }
 
-static double best_of(const hd_sample *s, size_t n_own) {
-  double best = s[0].seconds;
-  for (size_t i = 1; i < n_own; i++)
-    best = fmin(best, s[i].seconds);
-  return best;
-}
-
 static double off_of(const hd_sample *s, const hd_device_model *c) {
   static const int64_t fixed[3] = {0};
   double seconds = hd_schedule_cost(s->problem, &s->schedule, fixed, c).seconds;
@@ -32,7 +25,9 @@ static double off_of(const hd_sample *s, const hd_device_model *c) {
 
 /* Variance over the n_own samples of a product, plus the weighted square of their mean. */
 static double product_error(const hd_sample *s, size_t n_own, const hd_device_model *c) {
-  double best = best_of(s, n_own), sum = 0, squares = 0, weights = 0;
+  double best = s[0].seconds, sum = 0, squares = 0, weights = 0;
+  for (size_t i = 1; i < n_own; i++)
+    best = fmin(best, s[i].seconds);
   for (size_t i = 0; i < n_own; i++) {
     double w = weight(best, s[i].seconds), off = off_of(&s[i], c);
     sum += w * off;

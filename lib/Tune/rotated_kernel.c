@@ -68,20 +68,6 @@ static heddle_arg argument(const hd_rotated_operands *o, const char *name, size_
   return (heddle_arg){0};
 }
 
-/* Allocates a zeroed workspace per kernel: another kernel's partial sums are not valid counters. */
-static heddle_status give_workspace(heddle_context *ctx, const hd_device *device,
-                                    hd_rotated_kernel *k) {
-  uint64_t n_bytes;
-  HD_TRY(heddle_kernel_workspace(ctx, k->kernel, k->args, k->n_args, &n_bytes));
-  if (n_bytes == 0)
-    return HEDDLE_OK;
-  HD_TRY(hd_buffer_create(ctx, device, (size_t)n_bytes, 0, &k->workspace));
-  for (size_t i = 0; i < k->n_sets * k->n_args; i++)
-    if (strcmp(heddle_kernel_arg_name(k->kernel, i % k->n_args), "workspace") == 0)
-      k->args[i].ptr = pointer_to(&k->workspace);
-  return hd_buffer_fill(ctx, device, &k->workspace, 0);
-}
-
 heddle_status hd_rotated_give(heddle_context *ctx, const hd_device *device,
                               const hd_rotated_operands *operands, hd_rotated_kernel *k) {
   k->n_sets = operands->d->n_sets;
@@ -91,7 +77,16 @@ heddle_status hd_rotated_give(heddle_context *ctx, const hd_device *device,
     const char *name = heddle_kernel_arg_name(k->kernel, i % k->n_args);
     k->args[i] = argument(operands, name, i / k->n_args);
   }
-  return give_workspace(ctx, device, k);
+  /* Each kernel has its own zeroed workspace: another's partial sums are not valid counters. */
+  uint64_t n_bytes;
+  HD_TRY(heddle_kernel_workspace(ctx, k->kernel, k->args, k->n_args, &n_bytes));
+  if (n_bytes == 0)
+    return HEDDLE_OK;
+  HD_TRY(hd_buffer_create(ctx, device, (size_t)n_bytes, 0, &k->workspace));
+  for (size_t i = 0; i < k->n_sets * k->n_args; i++)
+    if (strcmp(heddle_kernel_arg_name(k->kernel, i % k->n_args), "workspace") == 0)
+      k->args[i].ptr = pointer_to(&k->workspace);
+  return hd_buffer_fill(ctx, device, &k->workspace, 0);
 }
 
 heddle_status hd_rotated_launch(heddle_context *ctx, void *user, size_t index, void *stream) {

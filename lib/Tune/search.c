@@ -24,11 +24,6 @@ int64_t hd_search_share(int64_t n) {
 
 /* ---- schedules ---- */
 
-static bool decides_kind(const char *word) {
-  hd_key key = hd_schedule_key_find(word, strcspn(word, "="), NULL);
-  return key < HD_N_KEYS && hd_schedule_keys[key].structural;
-}
-
 static int32_t effect_of(hd_search *s, uint32_t hash, bool is_kind) {
   for (int32_t i = 0; i < s->n_effects; i++)
     if (s->effect[i].hash == hash && s->effect[i].is_kind == is_kind)
@@ -45,7 +40,8 @@ void hd_search_add(hd_search *s, const char *schedule, double predicted) {
   for (const char *word = schedule; *word; word += n + (word[n] == ' ')) {
     n = strcspn(word, " ");
     uint32_t hash = (uint32_t)hd_hash_bytes(word, n).lo;
-    if (decides_kind(word))
+    hd_key key = hd_schedule_key_find(word, strcspn(word, "="), NULL);
+    if (key < HD_N_KEYS && hd_schedule_keys[key].structural)
       kind = kind * 31 + hash;
     else if (item.n_effects < HD_SEARCH_WORDS)
       item.effect[item.n_effects++] = effect_of(s, hash, false);
@@ -70,11 +66,6 @@ static double effects(const hd_search *s, const hd_search_item *item) {
   return sum;
 }
 
-static double off(const hd_search *s, size_t index) {
-  const hd_search_item *item = &s->list[index];
-  return log(item->measured / item->predicted) - s->mean;
-}
-
 /* Sets an effect to the shrunken mean residual of its measurements, given all other effects. */
 static void fit_effect(hd_search *s, int32_t which) {
   hd_search_effect *e = &s->effect[which];
@@ -83,7 +74,7 @@ static void fit_effect(hd_search *s, int32_t which) {
     const hd_search_item *item = &s->list[s->measured[m]];
     for (int32_t i = 0; i < item->n_effects; i++)
       if (item->effect[i] == which)
-        sum += off(s, s->measured[m]) - effects(s, item) + e->effect;
+        sum += log(item->measured / item->predicted) - s->mean - effects(s, item) + e->effect;
   }
   e->effect = sum / (e->n + (e->is_kind ? KIND_PRIOR : WORD_PRIOR));
 }

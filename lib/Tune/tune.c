@@ -19,14 +19,11 @@ static const double OPEN_S = 300, DEADLINE_S = 30;
 
 /* ---- the list ---- */
 
-static double predict(const hd_product_session *c, const hd_problem *p, const hd_schedule *s) {
-  static const int64_t fixed[3] = {0};
-  return hd_schedule_cost(p, s, fixed, c->o->ceilings).seconds;
-}
-
 static void add_entry(hd_product_session *c, const hd_problem *p, const hd_entry *e) {
+  static const int64_t fixed[3] = {0};
   c->entries[c->n++] = *e;
-  hd_search_add(&c->search, e->text, predict(c, p, &e->schedule));
+  hd_search_add(&c->search, e->text,
+                hd_schedule_cost(p, &e->schedule, fixed, c->o->ceilings).seconds);
 }
 
 /* The incumbent may order its tiles as another entry does, and so be none of the list. What comes

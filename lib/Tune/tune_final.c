@@ -271,15 +271,6 @@ static heddle_status conclude(heddle_context *ctx, hd_product_session *c) {
 
 /* ---- interleaved ---- */
 
-static void ask_turns(hd_product_session *c) {
-  hd_strbuf request = {0};
-  hd_strbuf_printf(&request, "%d", TURN_ROUNDS);
-  for (int32_t i = 0; i < c->n_finalists; i++)
-    hd_strbuf_printf(&request, "\t%s", c->entries[c->finalist[i].entry].text);
-  hd_workers_measure(c->workers, HD_ENTRY_FINAL, hd_strbuf_text(&request), TURNS_S);
-  hd_strbuf_free(&request);
-}
-
 /* The words after the figures: " rounds=" those of the first, then of the next, " cubins="
  * likewise. A worker that does not say them had one round. */
 static void read_rounds(hd_product_session *c, const char *line) {
@@ -399,11 +390,17 @@ static heddle_status heard_alone(heddle_context *ctx, hd_product_session *c,
 /* ---- the race ---- */
 
 void hd_final_ask(hd_product_session *c) {
-  if (c->phase == HD_PHASE_TURNS)
-    ask_turns(c);
-  else
+  if (c->phase != HD_PHASE_TURNS) {
     hd_workers_measure(c->workers, HD_ENTRY_ALONE, c->entries[whose_turn(c)->entry].text,
-                    c->session->deadline + HD_ALONE_S);
+                       c->session->deadline + HD_ALONE_S);
+    return;
+  }
+  hd_strbuf request = {0};
+  hd_strbuf_printf(&request, "%d", TURN_ROUNDS);
+  for (int32_t i = 0; i < c->n_finalists; i++)
+    hd_strbuf_printf(&request, "\t%s", c->entries[c->finalist[i].entry].text);
+  hd_workers_measure(c->workers, HD_ENTRY_FINAL, hd_strbuf_text(&request), TURNS_S);
+  hd_strbuf_free(&request);
 }
 
 heddle_status hd_final_heard(heddle_context *ctx, hd_product_session *c,

@@ -72,10 +72,6 @@ void hd_workers_measure(hd_workers *workers, int64_t entry, const char *request,
 
 /* ---- event ---- */
 
-static bool is_greeting(const hd_strbuf *line) {
-  return strcmp(hd_strbuf_text(line), "product") == 0;
-}
-
 static void put_aside(hd_workers *workers, hd_worker *h, int *how) {
   hd_child_stop(&h->child, how);
   h->entry = HD_ENTRY_IDLE;
@@ -89,12 +85,13 @@ static bool news_of(hd_workers *workers, hd_worker *h, hd_worker_event *event) {
     return false;
   event->measurer = h == &workers->measurer;
   event->entry = h->entry;
-  while (hd_child_take(&h->child, &event->line))
-    if (!is_greeting(&event->line)) {
-      event->kind = HD_WORKER_LINE;
-      h->entry = HD_ENTRY_IDLE;
-      return true;
-    }
+  while (hd_child_take(&h->child, &event->line)) {
+    if (strcmp(hd_strbuf_text(&event->line), "product") == 0) /* a greeting, not a result */
+      continue;
+    event->kind = HD_WORKER_LINE;
+    h->entry = HD_ENTRY_IDLE;
+    return true;
+  }
   bool late = h->entry != HD_ENTRY_IDLE && hd_clock_seconds() > h->deadline;
   uint64_t memory = workers->memory_bytes ? hd_process_memory(h->child.pid) : 0;
   bool swollen = memory > workers->memory_bytes;
@@ -133,15 +130,6 @@ static bool any_news(hd_workers *workers, int32_t n, hd_worker_event *event) {
   return false;
 }
 
-static double first_deadline(hd_workers *workers, int32_t n, double least) {
-  for (int32_t i = 0; i < n; i++) {
-    hd_worker *h = worker(workers, i);
-    if (h->child.pid && h->entry != HD_ENTRY_IDLE && h->deadline < least)
-      least = h->deadline;
-  }
-  return least;
-}
-
 void hd_workers_wait(hd_workers *workers, bool measurer_alone, double timeout_s,
                      hd_worker_event *event) {
   hd_child *children[HD_TUNE_MOST_JOBS + 1];
@@ -149,9 +137,13 @@ void hd_workers_wait(hd_workers *workers, bool measurer_alone, double timeout_s,
   static const double WATCH_S = 0.1; /* how often memory is looked at */
   if (workers->memory_bytes && timeout_s > WATCH_S)
     timeout_s = WATCH_S;
-  double now = hd_clock_seconds(), until = first_deadline(workers, n, now + timeout_s);
-  for (int32_t i = 0; i < n; i++)
-    children[i] = &worker(workers, i)->child;
+  double now = hd_clock_seconds(), until = now + timeout_s;
+  for (int32_t i = 0; i < n; i++) {
+    hd_worker *h = worker(workers, i);
+    children[i] = &h->child;
+    if (h->child.pid && h->entry != HD_ENTRY_IDLE && h->deadline < until)
+      until = h->deadline;
+  }
   event->kind = HD_WORKER_NONE;
   if (any_news(workers, n, event))
     return;
