@@ -122,14 +122,6 @@ static heddle_status make_predecessor(heddle_context *ctx, bench *x) {
 
 /* ---- Heddle's kernels ---- */
 
-/* What was said of a schedule that is none here becomes a note. */
-static void tell(heddle_context *ctx, const hd_bench_kernel *k) {
-  const heddle_diagnostic *d = hd_first_error(k->said);
-  hd_note(ctx, HD_NOWHERE, "bench.schedule", "left out: %s, D %s: %s%s%s",
-          hd_bench_way_schedule(k->way, k->row_major), k->row_major ? "row" : "col",
-          d ? d->rule : "", d ? ": " : "", d ? d->text : "no reason");
-}
-
 static heddle_status load_kernels(heddle_context *ctx, bench *x) {
   hd_rotated_operands operands = {
       .a = &x->a_packed, .b = &x->b_sets, .d = &x->d_sets, .n = x->p->n, .ldb = x->p->k,
@@ -141,8 +133,12 @@ static heddle_status load_kernels(heddle_context *ctx, bench *x) {
     hd_bench_kernel *k = &x->prepared->kernel[i];
     hd_bench_load(x->device, x->p, operands, k);
     n_loaded += k->loaded.kernel != NULL;
-    if (!k->loaded.kernel)
-      tell(ctx, k);
+    if (k->loaded.kernel)
+      continue;
+    const heddle_diagnostic *d = hd_first_error(k->said);
+    hd_note(ctx, HD_NOWHERE, "bench.schedule", "left out: %s, D %s: %s%s%s",
+            hd_bench_way_schedule(k->way, k->row_major), k->row_major ? "row" : "col",
+            d ? d->rule : "", d ? ": " : "", d ? d->text : "no reason");
   }
   return n_loaded ? HEDDLE_OK
                   : hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "bench.schedule",
@@ -265,15 +261,6 @@ static int quickest(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Of one kernel: alone, or behind each predecessor that was asked for. */
-static heddle_status enter_kernel(heddle_context *ctx, bench *x, int32_t index, entries *out) {
-  uint32_t triggers = x->options->triggers ? x->options->triggers : 1u << HD_TRIGGER_NONE;
-  for (hd_trigger t = HD_TRIGGER_NONE; t < HD_N_TRIGGERS; t++)
-    if (triggers >> t & 1)
-      HD_TRY(check_result(ctx, x, index, t, out));
-  return HEDDLE_OK;
-}
-
 static bool is_alike(const bench *x, const entry *a, const entry *b) {
   bool each = x->options->order == HD_BENCH_EACH;
   return a->kernel->way == b->kernel->way && a->row.trigger == b->row.trigger &&
@@ -283,9 +270,12 @@ static bool is_alike(const bench *x, const entry *a, const entry *b) {
 /* All of ours, the finalists first: of each way the faster order of D alone, unless each was asked
  * for. */
 static heddle_status enter_ours(heddle_context *ctx, bench *x, entries *out, int32_t *n_final) {
+  /* Each kernel alone, or behind each predecessor that was asked for. */
+  uint32_t triggers = x->options->triggers ? x->options->triggers : 1u << HD_TRIGGER_NONE;
   for (int32_t i = 0; i < x->prepared->n_kernels; i++)
-    if (x->prepared->kernel[i].loaded.kernel)
-      HD_TRY(enter_kernel(ctx, x, i, out));
+    for (hd_trigger t = HD_TRIGGER_NONE; t < HD_N_TRIGGERS; t++)
+      if (x->prepared->kernel[i].loaded.kernel && (triggers >> t & 1))
+        HD_TRY(check_result(ctx, x, i, t, out));
   qsort(out->list, (size_t)out->n, sizeof *out->list, quickest);
   int32_t most = !x->options->sweep && !x->options->sample ? out->n
                  : x->options->n_finalists ? x->options->n_finalists
@@ -405,16 +395,11 @@ static void check_peer(heddle_context *ctx, const bench *x, entry *e) {
     e->row = row;
 }
 
-/* What the peers compute is what Heddle does, one product. */
-static bool is_whole_case(const hd_bench_problem *p) {
-  hd_product product = hd_bench_product(p);
-  return hd_product_is_plain(&product) && !p->g;
-}
-
 /* Once more after all the launches: everything, when a peer makes a product to hold it against. */
 static heddle_status check_after(heddle_context *ctx, bench *x, entry *list, int32_t n) {
   hd_bench_case bc = case_of(x);
-  bool whole = is_whole_case(x->p);
+  hd_product product = hd_bench_product(x->p);
+  bool whole = hd_product_is_plain(&product) && !x->p->g; /* the peers compute one plain product */
   for (int32_t i = 0; whole && i < x->options->n_peers && !x->whole.data; i++)
     (void)hd_whole_make(NULL, x->device, x->options->peer[i], &bc, &x->whole);
   for (int32_t i = 0; i < n; i++) {

@@ -35,22 +35,18 @@ static void compile_one(void *user, int32_t i) {
   hd_free(text);
 }
 
-static void add_orders(const hd_bench_way *way, hd_bench_order order, hd_bench_kernel *list,
-                       int32_t *n) {
-  if (order != HD_BENCH_ROW)
-    list[(*n)++] = (hd_bench_kernel){.way = way, .said = heddle_context_create()};
-  if (order != HD_BENCH_COL)
-    list[(*n)++] =
-        (hd_bench_kernel){.way = way, .row_major = true, .said = heddle_context_create()};
-}
-
 void hd_bench_compile(const hd_bench_problem *problem, const hd_bench_options *options,
                       const char *target, const hd_bench_way *way, int32_t n_ways,
                       hd_bench_kernel **list, int32_t *n) {
   compile_work w = {.problem = problem, .options = options, .target = target};
   w.list = hd_xmalloc(sizeof *w.list * 2 * (size_t)n_ways);
-  for (int32_t i = 0; i < n_ways; i++)
-    add_orders(&way[i], options->order, w.list, &w.n);
+  for (int32_t i = 0; i < n_ways; i++) {
+    if (options->order != HD_BENCH_ROW)
+      w.list[w.n++] = (hd_bench_kernel){.way = &way[i], .said = heddle_context_create()};
+    if (options->order != HD_BENCH_COL)
+      w.list[w.n++] =
+          (hd_bench_kernel){.way = &way[i], .row_major = true, .said = heddle_context_create()};
+  }
   hd_parallel(options->n_jobs, w.n, compile_one, &w);
   *list = w.list;
   *n = w.n;
@@ -58,17 +54,16 @@ void hd_bench_compile(const hd_bench_problem *problem, const hd_bench_options *o
 
 /* ---- loading ---- */
 
-static heddle_status load(const hd_device *device, const hd_rotated_operands *operands,
-                          hd_bench_kernel *k) {
-  HD_TRY(hd_load_compiled(k->said, device->runtime, k->compiled, &k->loaded.kernel));
-  return hd_rotated_give(k->said, device, operands, &k->loaded);
-}
-
 void hd_bench_load(const hd_device *device, const hd_bench_problem *problem,
                    hd_rotated_operands operands, hd_bench_kernel *k) {
   hd_product product = hd_bench_product(problem);
   operands.ldd = k->row_major ? product.n : hd_product_d_rows(&product);
-  if (k->compiled && load(device, &operands, k) != HEDDLE_OK)
+  if (!k->compiled)
+    return;
+  heddle_status status = hd_load_compiled(k->said, device->runtime, k->compiled, &k->loaded.kernel);
+  if (status == HEDDLE_OK)
+    status = hd_rotated_give(k->said, device, &operands, &k->loaded);
+  if (status != HEDDLE_OK)
     hd_rotated_free(device, &k->loaded);
 }
 

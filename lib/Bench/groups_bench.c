@@ -90,18 +90,6 @@ static char *problem_text(const hd_groups_problem *p, hd_groups_kind kind, const
   return hd_strbuf_take(&s);
 }
 
-static heddle_status compile(heddle_context *ctx, const bench *b, hd_groups_kind kind,
-                             const char *schedule, heddle_compiled **compiled) {
-  const hd_groups_options *o = b->o;
-  char *text = problem_text(&b->p, kind, o->target ? o->target : "sm_90a");
-  heddle_compile_options with = {.ptxas = b->device ? o->ptxas : NULL,
-                                 .cache = b->device ? o->cache : NULL, .schedule = schedule};
-  heddle_status status =
-      heddle_compile(ctx, kind_names[kind], text, strlen(text), &with, compiled);
-  hd_free(text);
-  return status;
-}
-
 /* ---- operands ---- */
 
 static const void *address(const hd_buffer *buffer) {
@@ -240,9 +228,14 @@ static void free_bench(bench *b) {
 
 /* ---- launches ---- */
 
-/* A plain product may share tiles, groups by index copy B. */
-static heddle_status give_workspace(const bench *b, way *w) {
-  uint64_t n_bytes = 0;
+static heddle_status load(const bench *b, const heddle_compiled *compiled, way *w) {
+  HD_TRY(hd_load_compiled(b->ctx, b->device->runtime, compiled, &w->kernel));
+  w->n_args = heddle_kernel_arg_count(w->kernel);
+  w->n_sets = b->a.n_sets;
+  w->args = hd_xmalloc(w->n_args * w->n_sets * sizeof *w->args);
+  for (size_t i = 0; i < w->n_args * w->n_sets; i++)
+    w->args[i] = argument(b, heddle_kernel_arg_name(w->kernel, i % w->n_args), i / w->n_args);
+  uint64_t n_bytes = 0; /* a plain product may share tiles, groups by index copy B */
   HD_TRY(heddle_kernel_workspace(b->ctx, w->kernel, w->args, w->n_args, &n_bytes));
   if (n_bytes == 0)
     return HEDDLE_OK;
@@ -251,16 +244,6 @@ static heddle_status give_workspace(const bench *b, way *w) {
     if (!strcmp(heddle_kernel_arg_name(w->kernel, i % w->n_args), "workspace"))
       w->args[i].ptr = address(&w->workspace);
   return hd_buffer_fill(b->ctx, b->device, &w->workspace, 0);
-}
-
-static heddle_status load(const bench *b, const heddle_compiled *compiled, way *w) {
-  HD_TRY(hd_load_compiled(b->ctx, b->device->runtime, compiled, &w->kernel));
-  w->n_args = heddle_kernel_arg_count(w->kernel);
-  w->n_sets = b->a.n_sets;
-  w->args = hd_xmalloc(w->n_args * w->n_sets * sizeof *w->args);
-  for (size_t i = 0; i < w->n_args * w->n_sets; i++)
-    w->args[i] = argument(b, heddle_kernel_arg_name(w->kernel, i % w->n_args), i / w->n_args);
-  return give_workspace(b, w);
 }
 
 static heddle_status launch(heddle_context *ctx, void *user, size_t index, void *stream) {
@@ -380,7 +363,13 @@ typedef struct candidate {
 
 static void compile_one(void *user, int32_t i) {
   candidate *c = (candidate *)user + i;
-  c->status = compile(c->said, c->bench, c->kind, c->schedule, &c->compiled);
+  const bench *b = c->bench;
+  char *text = problem_text(&b->p, c->kind, b->o->target ? b->o->target : "sm_90a");
+  heddle_compile_options with = {.ptxas = b->device ? b->o->ptxas : NULL,
+                                 .cache = b->device ? b->o->cache : NULL,
+                                 .schedule = c->schedule};
+  c->status = heddle_compile(c->said, kind_names[c->kind], text, strlen(text), &with, &c->compiled);
+  hd_free(text);
 }
 
 static int32_t list_candidates(const bench *b, candidate list[HD_GROUPS_MOST_WAYS]) {

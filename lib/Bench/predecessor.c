@@ -95,20 +95,16 @@ void hd_predecessor_close(hd_predecessor *p) {
   *p = (hd_predecessor){0};
 }
 
-/* No more CTAs than SMs: it is one wave of a small kernel. */
-static heddle_status write_b(heddle_context *ctx, const hd_behind *x, size_t set, void *stream) {
-  const hd_predecessor *p = x->predecessor;
-  uint64_t to = x->b->set[set].address, from = p->values.set[0].address;
-  size_t n_bytes = p->values.set[0].n_bytes;
-  uint32_t pieces = (uint32_t)(n_bytes / PIECE), words = (uint32_t)(n_bytes % PIECE / 4);
-  uint32_t ctas = pieces / (THREADS * PIECES) + 1, most = (uint32_t)p->device->info.n_sms;
-  void *params[] = {&to, &from, &pieces, &words};
-  return hd_device_launch(ctx, p->device, p->function[x->trigger], ctas < most ? ctas : most,
-                          THREADS, params, stream);
-}
-
 heddle_status hd_behind_launch(heddle_context *ctx, void *user, size_t index, void *stream) {
   const hd_behind *x = user;
-  HD_TRY(write_b(ctx, x, index % x->b->n_sets, stream));
+  const hd_predecessor *p = x->predecessor;
+  uint64_t to = x->b->set[index % x->b->n_sets].address, from = p->values.set[0].address;
+  size_t n_bytes = p->values.set[0].n_bytes;
+  uint32_t pieces = (uint32_t)(n_bytes / PIECE), words = (uint32_t)(n_bytes % PIECE / 4);
+  /* No more CTAs than SMs: it is one wave of a small kernel. */
+  uint32_t ctas = pieces / (THREADS * PIECES) + 1, most = (uint32_t)p->device->info.n_sms;
+  void *params[] = {&to, &from, &pieces, &words};
+  HD_TRY(hd_device_launch(ctx, p->device, p->function[x->trigger], ctas < most ? ctas : most,
+                          THREADS, params, stream));
   return hd_rotated_launch(ctx, (void *)x->kernel, index, stream);
 }

@@ -142,23 +142,6 @@ static const char *next_name(void *user) {
   return heddle_kernel_arg_name(c->kernel, c->i++);
 }
 
-static heddle_status refuse_name(heddle_context *ctx, const heddle_kernel *kernel,
-                                 const char *name) {
-  name_cursor c = {kernel, 0};
-  const char *near = hd_nearest_name(name, next_name, &c);
-  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.name",
-                  "got an argument \"%.40s\" for kernel %s; legal: those of %s%s%s", name,
-                  kernel->manifest.name, kernel->prototype, near ? "; nearest: " : "",
-                  near ? near : "");
-}
-
-static int32_t find_passed(const heddle_kernel *kernel, const char *name) {
-  int32_t i = 0;
-  while (i < kernel->n_passed && strcmp(hd_arg_name(kernel->passed[i]), name) != 0)
-    i++;
-  return i;
-}
-
 heddle_status heddle_kernel_args_by_name(heddle_context *ctx, const heddle_kernel *kernel,
                                          const heddle_named_arg *named, size_t n_named,
                                          heddle_arg *args) {
@@ -166,9 +149,17 @@ heddle_status heddle_kernel_args_by_name(heddle_context *ctx, const heddle_kerne
   bool given[HD_MAX_ARGS] = {false};
   for (size_t i = 0; i < n_named; i++) {
     const char *name = named[i].name ? named[i].name : "";
-    int32_t at = find_passed(kernel, name);
-    if (at == kernel->n_passed)
-      return refuse_name(ctx, kernel, name);
+    int32_t at = 0;
+    while (at < kernel->n_passed && strcmp(hd_arg_name(kernel->passed[at]), name) != 0)
+      at++;
+    if (at == kernel->n_passed) {
+      name_cursor c = {kernel, 0};
+      const char *near = hd_nearest_name(name, next_name, &c);
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.name",
+                      "got an argument \"%.40s\" for kernel %s; legal: those of %s%s%s", name,
+                      kernel->manifest.name, kernel->prototype, near ? "; nearest: " : "",
+                      near ? near : "");
+    }
     if (given[at])
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.name",
                       "argument %s is given twice; legal: once", name);

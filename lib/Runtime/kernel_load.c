@@ -67,16 +67,6 @@ static heddle_status load_image(heddle_context *ctx, const heddle_kernel *kernel
   return status;
 }
 
-static heddle_status prepare(heddle_context *ctx, const heddle_runtime *runtime,
-                             const hd_variant *variant, void *function) {
-  if (variant->shared_bytes > 0)
-    HD_CU_TRY(ctx, runtime, function_set, function, HD_CU_FUNC_MAX_DYNAMIC_SHARED,
-              variant->shared_bytes);
-  if (variant->cluster > 8)
-    HD_CU_TRY(ctx, runtime, function_set, function, HD_CU_FUNC_NON_PORTABLE_CLUSTER, 1);
-  return HEDDLE_OK;
-}
-
 static heddle_status count_resident(heddle_context *ctx, const heddle_runtime *runtime,
                                     const hd_variant *variant, void *function, uint32_t *resident) {
   int n = 0, device, n_sms = 1;
@@ -123,7 +113,11 @@ static heddle_status load_variant(heddle_context *ctx, const heddle_kernel *kern
   void **function = &loaded->function[index];
   heddle_kernel_info *info = &loaded->info[index];
   HD_CU_TRY(ctx, runtime, module_function, function, loaded->module, variant->entry);
-  HD_TRY(prepare(ctx, runtime, variant, *function));
+  if (variant->shared_bytes > 0)
+    HD_CU_TRY(ctx, runtime, function_set, *function, HD_CU_FUNC_MAX_DYNAMIC_SHARED,
+              variant->shared_bytes);
+  if (variant->cluster > 8)
+    HD_CU_TRY(ctx, runtime, function_set, *function, HD_CU_FUNC_NON_PORTABLE_CLUSTER, 1);
   HD_TRY(count_resident(ctx, runtime, variant, *function, &loaded->resident[index]));
   HD_TRY(ask_info(ctx, runtime, variant, *function, info));
   info->n_resident = loaded->resident[index];

@@ -3,17 +3,15 @@
 #include "Support/diag.h"
 #include "heddle/pack.h"
 
-static heddle_status check_kernel(heddle_context *ctx, const hd_manifest *manifest) {
-  if (hd_manifest_is_pack(manifest))
-    return HEDDLE_OK;
-  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "pack.kernel",
-                  "got kernel %s, which multiplies; legal: a kernel of heddle_pack_compile",
-                  manifest->name);
-}
-
-/* Checks the errors that the launch cannot detect, because it counts elements in 31 bits. */
-static heddle_status check_sizes(heddle_context *ctx, uint64_t m, uint64_t k, size_t row_bytes,
-                                 size_t bytes) {
+heddle_status heddle_pack_device(heddle_context *ctx, const heddle_kernel *kernel, uint64_t m,
+                                 uint64_t k, const void *dense, size_t row_bytes, void *payload,
+                                 void *stream) {
+  if (!hd_manifest_is_pack(&kernel->manifest))
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "pack.kernel",
+                    "got kernel %s, which multiplies; legal: a kernel of heddle_pack_compile",
+                    kernel->manifest.name);
+  /* The launch cannot detect these errors, because it counts elements in 31 bits. */
+  size_t bytes = heddle_elem_get(kernel->manifest.a_elem)->container_bits / 8;
   if (m > INT32_MAX || k > INT32_MAX)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "pack.size",
                     "got %llu x %llu; legal: up to 2^30 each", (unsigned long long)m,
@@ -22,15 +20,6 @@ static heddle_status check_sizes(heddle_context *ctx, uint64_t m, uint64_t k, si
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "pack.pitch",
                     "got rows %zu bytes apart; legal: whole elements of %zu bytes; nearest: %zu",
                     row_bytes, bytes, row_bytes / bytes * bytes + bytes);
-  return HEDDLE_OK;
-}
-
-heddle_status heddle_pack_device(heddle_context *ctx, const heddle_kernel *kernel, uint64_t m,
-                                 uint64_t k, const void *dense, size_t row_bytes, void *payload,
-                                 void *stream) {
-  HD_TRY(check_kernel(ctx, &kernel->manifest));
-  size_t bytes = heddle_elem_get(kernel->manifest.a_elem)->container_bits / 8;
-  HD_TRY(check_sizes(ctx, m, k, row_bytes, bytes));
   hd_values values = {0};
   values.v[HD_ARG_B] = (uint64_t)(uintptr_t)dense;
   values.v[HD_ARG_D] = (uint64_t)(uintptr_t)payload;
