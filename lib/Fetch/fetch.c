@@ -11,14 +11,6 @@
 
 static const double TIMEOUT_S = 10;
 
-static char *choices_path(const heddle_fetch_options *o) {
-  hd_strbuf path = {0};
-  hd_strbuf_add(&path, "/v1/choices");
-  if (o->device_class)
-    hd_http_add_query(&path, "class", o->device_class);
-  return hd_strbuf_take(&path);
-}
-
 /* Reads the ETag of the existing copy; "" unless both files exist. */
 static void read_etag(const char *copy, const char *etag_path, char etag[128]) {
   char head[1];
@@ -72,11 +64,16 @@ static heddle_status stay(heddle_context *ctx, const heddle_fetch_options *o, co
 static heddle_status fetch(heddle_context *ctx, hd_http *http, const heddle_fetch_options *o,
                            const char *copy, const char *etag_path, heddle_fetched *fetched) {
   hd_http_answer a = {0};
-  char etag[128], *path = choices_path(o);
+  hd_strbuf path = {0};
+  char etag[128];
+  hd_strbuf_add(&path, "/v1/choices");
+  if (o->device_class)
+    hd_http_add_query(&path, "class", o->device_class);
   read_etag(copy, etag_path, etag);
   fetched->age_s = hd_file_age(*etag ? etag_path : copy);
   heddle_context *said = heddle_context_create();
-  (void)hd_http_ask(said, http, path, NULL, etag, o->timeout_s > 0 ? o->timeout_s : TIMEOUT_S, &a);
+  (void)hd_http_ask(said, http, hd_strbuf_text(&path), NULL, etag,
+                    o->timeout_s > 0 ? o->timeout_s : TIMEOUT_S, &a);
   heddle_status status = HEDDLE_OK;
   if (a.status == 200) {
     status = keep(ctx, &a, copy, etag_path);
@@ -92,7 +89,7 @@ static heddle_status fetch(heddle_context *ctx, hd_http *http, const heddle_fetc
     fetched->age_s = 0;
   heddle_context_free(said);
   hd_http_answer_free(&a);
-  hd_free(path);
+  hd_strbuf_free(&path);
   return status;
 }
 

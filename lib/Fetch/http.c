@@ -23,13 +23,6 @@ struct hd_http {
 
 /* ---- open ---- */
 
-static heddle_status refuse_server(heddle_context *ctx, const char *server) {
-  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "http.server",
-                  "got server \"%.100s\"; legal: http://HOST[:PORT], https://HOST[:PORT], "
-                  "unix:/PATH; nearest: http://127.0.0.1:7433",
-                  server);
-}
-
 static heddle_status set_server(heddle_context *ctx, hd_http *h, const char *server) {
   static const char local[] = "unix:";
   if (strncmp(server, local, strlen(local)) == 0 && server[strlen(local)] == '/') {
@@ -40,7 +33,10 @@ static heddle_status set_server(heddle_context *ctx, hd_http *h, const char *ser
   const char *host = strstr(server, "://");
   bool known = strncmp(server, "http://", 7) == 0 || strncmp(server, "https://", 8) == 0;
   if (!known || host[3] == '\0')
-    return refuse_server(ctx, server);
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "http.server",
+                    "got server \"%.100s\"; legal: http://HOST[:PORT], https://HOST[:PORT], "
+                    "unix:/PATH; nearest: http://127.0.0.1:7433",
+                    server);
   size_t n = strlen(server);
   h->base = hd_xstrdup(server);
   while (n && h->base[n - 1] == '/')
@@ -147,13 +143,6 @@ void hd_http_answer_free(hd_http_answer *a) {
   *a = (hd_http_answer){0};
 }
 
-static void read_rule(hd_http_answer *a) {
-  json_t *problem = json_loadb(hd_strbuf_text(&a->body), a->body.len, 0, NULL);
-  const char *rule = json_string_value(json_object_get(problem, "rule"));
-  snprintf(a->rule, sizeof a->rule, "%s", rule ? rule : "");
-  json_decref(problem);
-}
-
 static CURLcode perform(hd_http *h, const char *url, const char *body, const char *etag,
                         double timeout_s, hd_http_answer *a) {
   struct curl_slist *headers = NULL;
@@ -198,8 +187,12 @@ heddle_status hd_http_ask(heddle_context *ctx, hd_http *h, const char *path, con
   if (code != CURLE_OK)
     result = hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "http.answer", "no answer from %s: %s",
                       h->base, *h->error ? h->error : curl_easy_strerror(code));
-  else if (status >= 400)
-    read_rule(answer);
+  else if (status >= 400) {
+    json_t *problem = json_loadb(hd_strbuf_text(&answer->body), answer->body.len, 0, NULL);
+    const char *rule = json_string_value(json_object_get(problem, "rule"));
+    snprintf(answer->rule, sizeof answer->rule, "%s", rule ? rule : "");
+    json_decref(problem);
+  }
   hd_strbuf_free(&url);
   return result;
 }

@@ -144,26 +144,16 @@ static bool add_choice(ending *e, const hd_race_figures *f, int chosen, int64_t 
   return ok;
 }
 
-/* Reads the schedules that were rejected before the serial. */
-static bool read_rejections(ending *e, int64_t serial, const char ***list, int *n) {
-  hd_rows rows;
-  if (!HD_RUN(e->r, rejections, &rows, "ttti", e->of.product, e->of.class, e->of.policy, serial))
-    return false;
-  *list = rows.cell;
-  *n = rows.n;
-  return true;
-}
-
 static bool decide(ending *e, const char **decision) {
   hd_race_figures f;
   int64_t version, serial;
-  const char **rejected;
-  int n_rejected;
+  hd_rows rejected; /* schedules, before the serial */
   if (!next_version(e, &version, &serial) || !read_head(e) ||
-      !read_rejections(e, serial, &rejected, &n_rejected))
+      !HD_RUN(e->r, rejections, &rejected, "ttti", e->of.product, e->of.class, e->of.policy,
+              serial))
     return false;
   hd_race_read(e->race, &f);
-  int chosen = hd_race_decide(&f, hd_text_of(e->head, "schedule", NULL), rejected, n_rejected);
+  int chosen = hd_race_decide(&f, hd_text_of(e->head, "schedule", NULL), rejected.cell, rejected.n);
   bool same = e->head &&
               strcmp(hd_text_of(e->head, "schedule", ""), f.list[chosen].schedule) == 0 &&
               strcmp(hd_text_of(e->head, "build", ""), e->build) == 0;

@@ -98,11 +98,6 @@ static void sleep_a_while(hd_service *s, hd_store *store) {
     continue;
 }
 
-static void tell_others(hd_service *s, hd_store *store) {
-  if (hd_store_notify(store) != HD_SQL_OK)
-    hd_log_text(s, "error", "notify: %s", hd_store_error(store));
-}
-
 /* The work of each second. */
 static void tick(hd_service *s, hd_store *store, int64_t n) {
   s->store_is_up =
@@ -133,8 +128,8 @@ static void *keep(void *user) {
       act(s, store, run_read);
     if (jobs || heard)
       act(s, store, run_serve);
-    if (jobs || choices)
-      tell_others(s, store);
+    if ((jobs || choices) && hd_store_notify(store) != HD_SQL_OK)
+      hd_log_text(s, "error", "notify: %s", hd_store_error(store));
     if (now >= next) {
       next = now + 1;
       tick(s, store, n_ticks++);

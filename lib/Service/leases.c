@@ -22,21 +22,16 @@ static json_t *lease_json(hd_request *r, int64_t lease, int64_t job, const hd_ro
                    (json_int_t)job);
 }
 
-static bool add_incumbent(hd_request *r, json_t *lease) {
+static void answer_lease(hd_request *r, json_t *lease) {
   hd_rows rows;
   if (!HD_RUN(r, head_get, &rows, "ttt", hd_text_of(lease, "product", ""),
-              hd_text_of(lease, "class", ""), hd_text_of(lease, "policy", "")))
-    return false;
+              hd_text_of(lease, "class", ""), hd_text_of(lease, "policy", ""))) {
+    json_decref(lease);
+    return;
+  }
   if (rows.n)
     json_object_set_new(lease, "incumbent", hd_row_json(&rows, 0));
-  return true;
-}
-
-static void answer_lease(hd_request *r, json_t *lease) {
-  if (add_incumbent(r, lease))
-    hd_answer_json(r, 201, lease);
-  else
-    json_decref(lease);
+  hd_answer_json(r, 201, lease);
 }
 
 /* ---- leases that end before the job does ---- */
@@ -138,15 +133,6 @@ static bool scripted_class_fits(hd_request *r, const json_t *device) {
                    scripted ? hd_arena_printf(&r->arena, "scripted:%s", class) : NULL);
 }
 
-/* There is no job: the claim waits, or is answered. */
-static void wait_or_leave(hd_request *r) {
-  double until = r->begun + (double)hd_int_of(r->body, "wait_s", 0);
-  if (hd_clock_seconds() < until)
-    r->wait_until = until;
-  else
-    hd_answer_nothing(r);
-}
-
 static void grant(hd_request *r, const hd_rows *job, const json_t *device, const char *build) {
   const char *uuid = hd_text_of(device, "uuid", "");
   hd_rows rows;
@@ -183,10 +169,13 @@ void hd_route_claim(hd_request *r) {
     return;
   if (!device_is_free(r, uuid) || !HD_RUN(r, job_next, &rows, "t", class))
     return;
+  double until = r->begun + (double)hd_int_of(r->body, "wait_s", 0);
   if (rows.n)
     grant(r, &rows, device, build);
+  else if (hd_clock_seconds() < until)
+    r->wait_until = until;
   else
-    wait_or_leave(r);
+    hd_answer_nothing(r);
 }
 
 /* ---- holding ---- */

@@ -187,15 +187,6 @@ static bool uri_is_legal(hd_request *r) {
                    hd_arena_printf(&r->arena, "at most %d bytes", HD_MAX_URI_BYTES), NULL);
 }
 
-static void refuse_route(hd_request *r, const char *method, const char *url, const char *other) {
-  if (!*other) {
-    hd_refuse(r, HD_RULE_ROUTE_UNKNOWN, "path", url, "the paths of /openapi.json", NULL);
-    return;
-  }
-  hd_refuse(r, HD_RULE_ROUTE_METHOD, "method", method, other, NULL);
-  hd_answer_header(r, "Allow", "%s", other);
-}
-
 typedef struct pairs {
   const char *list[HD_MAX_QUERY + 1][2];
   int n;
@@ -252,8 +243,11 @@ static incoming *receive(hd_server *server, struct MHD_Connection *mhd, const ch
   if (r->route) {
     r->run = handlers[r->route->id];
     head_is_legal(r);
+  } else if (*other) {
+    hd_refuse(r, HD_RULE_ROUTE_METHOD, "method", method, other, NULL);
+    hd_answer_header(r, "Allow", "%s", other);
   } else {
-    refuse_route(r, method, url, other);
+    hd_refuse(r, HD_RULE_ROUTE_UNKNOWN, "path", url, "the paths of /openapi.json", NULL);
   }
   return in;
 }

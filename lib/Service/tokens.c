@@ -94,23 +94,22 @@ static token *token_of_hash(hd_tokens *t, const char *hash) {
   return t->n ? bsearch(&wanted, t->list, (size_t)t->n, sizeof wanted, by_hash) : NULL;
 }
 
-static void read_token(const hd_tokens *t, const hd_rows *rows, int i, token *out) {
-  snprintf(out->hash, sizeof out->hash, "%s", hd_cell_text(rows, i, 0));
-  snprintf(out->who.name, sizeof out->who.name, "%s", hd_cell_text(rows, i, 1));
-  snprintf(out->who.tenant, sizeof out->who.tenant, "%s", hd_cell_text(rows, i, 2));
-  out->who.scopes = read_scopes(hd_cell_text(rows, i, 3));
-  out->allowance = t->burst;
-}
-
 hd_sql hd_tokens_refresh(hd_tokens *t, hd_store *store) {
   hd_arena arena = {0};
   hd_rows rows;
   hd_sql done = hd_store_run(store, HD_Q_token_all, &arena, &rows, "");
   token *list = done == HD_SQL_OK ? hd_xzalloc(sizeof *list * (size_t)(rows.n + 1)) : NULL;
   int n = 0;
-  for (int i = 0; done == HD_SQL_OK && i < rows.n; i++)
-    if (!hd_cell(&rows, i, 4))
-      read_token(t, &rows, i, &list[n++]);
+  for (int i = 0; done == HD_SQL_OK && i < rows.n; i++) {
+    if (hd_cell(&rows, i, 4))
+      continue;
+    token *to = &list[n++];
+    snprintf(to->hash, sizeof to->hash, "%s", hd_cell_text(&rows, i, 0));
+    snprintf(to->who.name, sizeof to->who.name, "%s", hd_cell_text(&rows, i, 1));
+    snprintf(to->who.tenant, sizeof to->who.tenant, "%s", hd_cell_text(&rows, i, 2));
+    to->who.scopes = read_scopes(hd_cell_text(&rows, i, 3));
+    to->allowance = t->burst;
+  }
   if (done == HD_SQL_OK) {
     qsort(list, (size_t)n, sizeof *list, by_hash);
     pthread_mutex_lock(&t->lock);

@@ -70,14 +70,6 @@ static int is_over(void *user) {
   return hd_clock_seconds() > ((const connection *)user)->deadline;
 }
 
-/* Disables code in an untrusted file. heddled's own triggers stay enabled, also those of another
- * version. */
-static void distrust(connection *c) {
-  sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-  sqlite3_db_config(c->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-  sqlite3_db_config(c->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-}
-
 /* Gets the number that a query returns; false if it fails. */
 static bool count_of(connection *c, const char *sql, int64_t *n) {
   sqlite3_stmt *s = NULL;
@@ -109,7 +101,11 @@ static hd_sql look_whose(connection *c) {
 }
 
 static hd_sql check_own(connection *c) {
-  distrust(c);
+  /* Disables code in an untrusted file. heddled's own triggers stay enabled, also those of another
+   * version. */
+  sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+  sqlite3_db_config(c->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+  sqlite3_db_config(c->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
   c->deadline = hd_clock_seconds() + LOOK_SECONDS;
   sqlite3_progress_handler(c->db, STEPS_BETWEEN_LOOKS, is_over, c);
   hd_sql done = look_whose(c);

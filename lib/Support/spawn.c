@@ -15,11 +15,6 @@
 
 extern char **environ; /* inherited by the child; heddle itself does not read it */
 
-static int connect_ends(hd_spawn_mode mode, int ends[2]) {
-  return mode == HD_SPAWN_TALK ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)
-                               : pipe2(ends, O_CLOEXEC);
-}
-
 /* Returns 0 or an error number. */
 static int start(const char *const *argv, hd_spawn_mode mode, const hd_memory_file *files,
                  int n_files, int end, pid_t *pid) {
@@ -51,7 +46,9 @@ heddle_status hd_spawn(heddle_context *ctx, const char *const *argv, hd_spawn_mo
                        const hd_memory_file *files, int n_files, int *pid, int *fd) {
   int ends[2];
   pid_t started;
-  int code = connect_ends(mode, ends) == 0 ? 0 : errno;
+  int failed = mode == HD_SPAWN_TALK ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)
+                                     : pipe2(ends, O_CLOEXEC);
+  int code = failed ? errno : 0;
   if (code == 0) {
     code = start(argv, mode, files, n_files, ends[1], &started);
     close(ends[1]);
