@@ -302,13 +302,6 @@ static heddle_status compare(const bench *b, hd_groups_kind kind) {
   return status;
 }
 
-static heddle_status check(const bench *b, way *w) {
-  HD_TRY(hd_buffer_fill(b->ctx, b->device, &b->ds.set[0], HD_POISON_BYTE));
-  HD_TRY(launch(b->ctx, w, 0, b->device->stream));
-  HD_TRY(hd_device_sync(b->ctx, b->device));
-  return compare(b, w->kind);
-}
-
 static heddle_status route(const bench *b, hd_routing routing) {
   hd_routing_fill(routing, b->o->seed, b->p.g, b->p.n, b->offsets);
   return hd_buffer_upload(b->ctx, b->device, &b->at, b->offsets);
@@ -347,7 +340,10 @@ static heddle_status add_loaded(bench *b, hd_groups_kind kind, const heddle_comp
   if (!b->device)
     return HEDDLE_OK;
   HD_TRY(load(b, compiled, w));
-  HD_TRY(check(b, w));
+  HD_TRY(hd_buffer_fill(b->ctx, b->device, &b->ds.set[0], HD_POISON_BYTE));
+  HD_TRY(launch(b->ctx, w, 0, b->device->stream));
+  HD_TRY(hd_device_sync(b->ctx, b->device));
+  HD_TRY(compare(b, kind));
   return kind == HD_GROUPS_PLAIN ? HEDDLE_OK : check_captured(b, w);
 }
 

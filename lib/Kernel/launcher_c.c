@@ -239,32 +239,20 @@ static void add_variant_table(hd_strbuf *out, const launcher *l) {
   hd_strbuf_add(out, "};\n\n");
 }
 
-/* "sm_100a": 100, 'a'. */
-static int capability_of(const char *target, char *feature) {
-  int number = 0;
-  *feature = 0;
-  sscanf(target, "sm_%d%c", &number, feature);
-  return number;
-}
-
-static int32_t images_of(const launcher *l, int32_t part, int32_t *first) {
-  int32_t n = 0;
-  for (int32_t i = l->n_images - 1; i >= 0; i--)
-    if (l->image[i].part == part) {
-      *first = i;
-      n++;
-    }
-  return n;
-}
-
 static void add_targets(hd_strbuf *out, const launcher *l) {
   int32_t variant = 0;
   hd_strbuf_add(out, "static const hd_target hd_targets[HD_N_TARGETS] = {\n");
   for (int32_t p = 0; p < l->n_parts; p++) {
     const hd_manifest *m = l->parts[p].manifest;
-    char feature;
-    int32_t first = 0, n = images_of(l, p, &first);
-    int capability = capability_of(m->target, &feature);
+    int32_t first = 0, n = 0;
+    for (int32_t i = l->n_images - 1; i >= 0; i--)
+      if (l->image[i].part == p) {
+        first = i;
+        n++;
+      }
+    int capability = 0;
+    char feature = 0;
+    sscanf(m->target, "sm_%d%c", &capability, &feature); /* sm_100a: 100, 'a' */
     hd_strbuf_printf(out, "    {\"%s\", \"%s\", %d, %d, %d, %d, %d, %d},\n", m->target, m->family,
                      capability, feature, variant, m->n_variants, first, n);
     variant += m->n_variants;

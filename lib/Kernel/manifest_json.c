@@ -79,24 +79,16 @@ static json_t *write_record(const hd_field *fields, const void *base) {
   return object;
 }
 
-/* Puts the version before the fields. */
-static json_t *with_version(json_t *fields) {
-  json_t *root = json_object();
-  if (!fields || json_object_set_new(root, VERSION_KEY, json_integer(HD_MANIFEST_VERSION)) != 0 ||
-      json_object_update(root, fields) != 0) {
-    json_decref(root);
-    root = NULL;
-  }
-  json_decref(fields);
-  return root;
-}
-
 heddle_status hd_manifest_write(heddle_context *ctx, const hd_manifest *manifest, char **json) {
   uint64_t before = hd_memory_shortages();
   hd_memory_count_json();
   HD_TRY(hd_manifest_check(ctx, manifest));
-  json_t *root = with_version(write_record(hd_manifest_fields, manifest));
-  char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+  json_t *fields = write_record(hd_manifest_fields, manifest), *root = json_object();
+  bool made = fields && /* the version stands before the fields */
+              json_object_set_new(root, VERSION_KEY, json_integer(HD_MANIFEST_VERSION)) == 0 &&
+              json_object_update(root, fields) == 0;
+  char *text = made ? json_dumps(root, JSON_INDENT(2)) : NULL;
+  json_decref(fields);
   json_decref(root);
   heddle_status status = hd_memory_status(ctx, before, HEDDLE_OK);
   if (status == HEDDLE_OK)

@@ -27,21 +27,16 @@ static ffi_type *ffi_type_of(heddle_arg_class class) {
   return &ffi_type_pointer;
 }
 
-/* libffi passes the address of each argument, whose width depends on its class. */
-static heddle_arg read_arg(heddle_arg_class class, const void *at) {
-  heddle_arg arg = {.i64 = 0};
-  bool is_wide = class == HEDDLE_CLASS_PTR || class == HEDDLE_CLASS_I64;
-  memcpy(&arg, at, is_wide ? 8 : 4);
-  return arg;
-}
-
 static void called(ffi_cif *cif, void *result, void **args, void *user) {
   const heddle_kernel *kernel = user;
   hd_values values = {{0}};
   (void)cif;
   for (int i = 0; i < kernel->n_passed; i++) {
     heddle_arg_class class = hd_arg_class_of(kernel->passed[i]);
-    values.v[kernel->passed[i]] = hd_arg_bits(class, read_arg(class, args[i]));
+    heddle_arg arg = {.i64 = 0};
+    /* libffi passes the address of each argument, whose width depends on its class. */
+    memcpy(&arg, args[i], class == HEDDLE_CLASS_PTR || class == HEDDLE_CLASS_I64 ? 8 : 4);
+    values.v[kernel->passed[i]] = hd_arg_bits(class, arg);
   }
   void *stream = *(void **)args[kernel->n_passed];
   *(ffi_sarg *)result = hd_kernel_launch_values(NULL, kernel, &values, stream);

@@ -32,16 +32,6 @@ static heddle_status find_loaded(heddle_context *ctx, const heddle_kernel *kerne
                   kernel->manifest.name);
 }
 
-/* Encodes a tensor map from its filled-in recipe. All element strides of the box are 1. */
-static heddle_status encode(heddle_context *ctx, const heddle_runtime *runtime,
-                            const hd_tmap *tmap, hd_cu_tmap *out) {
-  static const uint32_t ones[5] = {1, 1, 1, 1, 1};
-  HD_CU_TRY(ctx, runtime, tmap_encode, out, hd_tmap_data_type(tmap->elem), (uint32_t)tmap->rank,
-            (void *)(uintptr_t)tmap->base, tmap->dim, &tmap->stride[1], tmap->box, ones,
-            HD_CU_TMAP_INTERLEAVE, (int)tmap->swizzle, HD_CU_TMAP_PROMOTION, HD_CU_TMAP_FILL);
-  return HEDDLE_OK;
-}
-
 static unsigned fill_attributes(const hd_variant *variant, hd_cu_attribute attributes[2]) {
   unsigned n = 0;
   if (variant->cluster > 1)
@@ -74,9 +64,15 @@ static void fill_serving(const heddle_kernel *kernel, const hd_loaded *loaded,
 static heddle_status fill(heddle_context *ctx, const heddle_kernel *kernel,
                           const hd_loaded *loaded, const hd_launch_plan *plan, hd_values *values,
                           void *stream, hd_prepared *p) {
+  static const uint32_t ones[5] = {1, 1, 1, 1, 1}; /* all element strides of the box */
   const hd_variant *variant = plan->variant;
-  for (int i = 0; i < variant->n_tmaps; i++)
-    HD_TRY(encode(ctx, kernel->runtime, &plan->tmap[i], &p->maps[i]));
+  for (int i = 0; i < variant->n_tmaps; i++) {
+    const hd_tmap *tmap = &plan->tmap[i];
+    HD_CU_TRY(ctx, kernel->runtime, tmap_encode, &p->maps[i], hd_tmap_data_type(tmap->elem),
+              (uint32_t)tmap->rank, (void *)(uintptr_t)tmap->base, tmap->dim, &tmap->stride[1],
+              tmap->box, ones, HD_CU_TMAP_INTERLEAVE, (int)tmap->swizzle, HD_CU_TMAP_PROMOTION,
+              HD_CU_TMAP_FILL);
+  }
   for (int i = 0; i < variant->n_params; i++) {
     const hd_param *param = &variant->param[i]; /* little-endian: a 4-byte value is at the start */
     p->params[i] =

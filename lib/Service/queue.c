@@ -52,16 +52,6 @@ static void close_queue(hd_queue *q) {
 
 /* ---- one request ---- */
 
-static void end_transaction(hd_request *r) {
-  if (!r->begun_tx)
-    return;
-  if (r->sql == HD_SQL_OK && !r->rule && !r->rolls_back)
-    hd_sql_ok(r, hd_store_commit(r->store));
-  else
-    hd_store_rollback(r->store);
-  r->begun_tx = false;
-}
-
 /* Answers a request whose statements failed. If the connection was lost, COMMIT may have succeeded;
  * every request may be repeated. */
 static void answer_failure(hd_request *r) {
@@ -91,7 +81,13 @@ static void run_once(hd_request *r) {
   r->run(r);
   if (r->sql == HD_SQL_OK && hd_memory_shortages() != before)
     hd_sql_ok(r, hd_store_no_memory(r->store));
-  end_transaction(r);
+  if (!r->begun_tx)
+    return;
+  if (r->sql == HD_SQL_OK && !r->rule && !r->rolls_back)
+    hd_sql_ok(r, hd_store_commit(r->store));
+  else
+    hd_store_rollback(r->store);
+  r->begun_tx = false;
 }
 
 void hd_request_run(hd_request *r, hd_store *store) {

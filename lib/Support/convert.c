@@ -51,12 +51,6 @@ static double decode_float(const float_format *f, uint32_t bits) {
 
 enum { DOUBLE_MAN_BITS = 52, DOUBLE_BIAS = 1023 };
 
-/* The code of a magnitude below the smallest normal. Scaling by a power of two is exact, so only
- * rint rounds. A carry out of the mantissa correctly increments the exponent. */
-static uint32_t encode_subnormal(const float_format *f, double magnitude) {
-  return (uint32_t)rint(ldexp(magnitude, f->man_bits + f->bias - 1));
-}
-
 /* The code of a magnitude, rounded to nearest even on the bits of the double. The code is above
  * `max` if the magnitude is too large or Inf. */
 static uint32_t encode_magnitude(const float_format *f, double magnitude) {
@@ -64,8 +58,10 @@ static uint32_t encode_magnitude(const float_format *f, double magnitude) {
   memcpy(&bits, &magnitude, sizeof bits);
   int exponent = (int)(bits >> DOUBLE_MAN_BITS) - DOUBLE_BIAS;
   int dropped = DOUBLE_MAN_BITS - f->man_bits;
+  /* Below the smallest normal: scaling by a power of two is exact, so only rint rounds. A carry out
+   * of the mantissa correctly increments the exponent. */
   if (exponent < 1 - f->bias)
-    return encode_subnormal(f, magnitude);
+    return (uint32_t)rint(ldexp(magnitude, f->man_bits + f->bias - 1));
   if (exponent > f->bias + 1)
     return f->max + 1;
   uint64_t odd = bits >> dropped & 1, half = (uint64_t)1 << (dropped - 1);

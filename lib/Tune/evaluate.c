@@ -67,17 +67,6 @@ static double best_found(hd_search *search, const hd_timed *list, int64_t n_sear
   return best;
 }
 
-static heddle_status predict(heddle_context *ctx, const hd_front *front, const char *schedule,
-                             const hd_device_model *ceilings, hd_search *search) {
-  static const int64_t fixed[3] = {0};
-  char text[HD_SCHEDULE_TEXT];
-  hd_schedule s;
-  HD_TRY(hd_schedule_read(ctx, ceilings, &front->problem, schedule, &s));
-  hd_schedule_print(&s, text);
-  hd_search_add(search, text, hd_schedule_cost(&front->problem, &s, fixed, ceilings).seconds);
-  return HEDDLE_OK;
-}
-
 static void evaluate(const hd_timed *list, int64_t n, int64_t n_search, hd_search *search,
                   hd_evaluation *result) {
   ranked *all = hd_xmalloc((size_t)n * sizeof *all);
@@ -103,9 +92,17 @@ heddle_status hd_evaluate(heddle_context *ctx, const hd_product *product, const 
                     "got %lld measurements of a product; legal: 2 or more", (long long)n);
   hd_front front = {0};
   hd_search search = {0};
+  static const int64_t fixed[3] = {0};
   heddle_status status = hd_product_build(ctx, HD_NOWHERE, product, &front);
-  for (int64_t i = 0; i < n && status == HEDDLE_OK; i++)
-    status = predict(ctx, &front, list[i].schedule, ceilings, &search);
+  for (int64_t i = 0; i < n && status == HEDDLE_OK; i++) {
+    char text[HD_SCHEDULE_TEXT];
+    hd_schedule s;
+    status = hd_schedule_read(ctx, ceilings, &front.problem, list[i].schedule, &s);
+    if (status != HEDDLE_OK)
+      break;
+    hd_schedule_print(&s, text);
+    hd_search_add(&search, text, hd_schedule_cost(&front.problem, &s, fixed, ceilings).seconds);
+  }
   if (status == HEDDLE_OK) {
     int64_t most = n_search ? n_search : hd_search_share(n);
     evaluate(list, n, most < n ? most : n, &search, result);

@@ -18,14 +18,6 @@ bool hd_product_session_time_is_up(const hd_product_session *c) {
 
 /* ---- telling ---- */
 
-static double best_seconds(const hd_product_session *c) {
-  double best = 0;
-  for (size_t i = 0; i < c->n; i++)
-    if (c->search.list[i].measured > 0 && (best == 0 || c->search.list[i].measured < best))
-      best = c->search.list[i].measured;
-  return best;
-}
-
 /* Of all products, at the pace so far: those to come count as this one, their races as they are. */
 static double left_seconds(const hd_product_session *c) {
   const hd_session *s = c->session;
@@ -48,7 +40,12 @@ void hd_product_session_tell(hd_product_session *c, const hd_record *record,
   e->n_wanted = c->n_wanted;
   e->n_measured = c->n_measured;
   e->n_lost = c->n_lost;
-  e->best = best_seconds(c);
+  e->best = 0;
+  for (size_t i = 0; i < c->n; i++) {
+    double measured = c->search.list[i].measured;
+    if (measured > 0 && (e->best == 0 || measured < e->best))
+      e->best = measured;
+  }
   e->left_seconds = left_seconds(c);
   e->n_alone = c->phase == HD_PHASE_ALONE ? c->n_finalists : 0;
   e->round = c->round;

@@ -175,22 +175,18 @@ typedef struct writer {
 
 static const char *const operand_fields[] = {"A", "B", "C", "D", "Meta", "ScaleA", "ScaleB"};
 
-static void write_operand(const record *op, hd_strbuf *b) {
-  const char *reg = record_string(op, "Reg"), *elem = record_string(op, "Elem");
-  hd_strbuf_printf(b, "\n    {%s, HEDDLE_", word_space(record_string(op, "Space")));
-  for (const char *c = *elem ? elem : "N_ELEMS"; *c; c++)
-    hd_strbuf_printf(b, "%c", toupper((unsigned char)*c));
-  if (*reg)
-    hd_strbuf_printf(b, ", '%c', %ld},", *reg, record_int(op, "Regs"));
-  else
-    hd_strbuf_printf(b, ", 0, %ld},", record_int(op, "Regs"));
-}
-
 static void write_operands(writer *w, const record *row) {
   hd_strbuf_add(&w->rows, "  .operand = {");
   for (size_t i = 0; i < HD_COUNT(operand_fields); i++) {
     record op = record_def(row, operand_fields[i]);
-    write_operand(&op, &w->rows);
+    const char *reg = record_string(&op, "Reg"), *elem = record_string(&op, "Elem");
+    hd_strbuf_printf(&w->rows, "\n    {%s, HEDDLE_", word_space(record_string(&op, "Space")));
+    for (const char *c = *elem ? elem : "N_ELEMS"; *c; c++)
+      hd_strbuf_printf(&w->rows, "%c", toupper((unsigned char)*c));
+    if (*reg)
+      hd_strbuf_printf(&w->rows, ", '%c', %ld},", *reg, record_int(&op, "Regs"));
+    else
+      hd_strbuf_printf(&w->rows, ", 0, %ld},", record_int(&op, "Regs"));
   }
   hd_strbuf_add(&w->rows, "},\n  .fragment = {");
   for (size_t i = 0; i < HD_COUNT(operand_fields); i++) {
@@ -338,34 +334,33 @@ static void write_rows(dump *d, hd_strbuf *out) {
 
 /* ---- targets and descriptors ---- */
 
-static void write_target(const record *t, hd_strbuf *out) {
-  const char *suffix = record_string(t, "Suffix");
-  char letter[4] = "0";
-  if (*suffix)
-    snprintf(letter, sizeof letter, "'%c'", *suffix);
-  hd_strbuf_printf(out,
-                   " {.name = \"%s\", .formerly = \"%s\", .sm = %ld, .suffix = %s, .family = %ld,\n"
-                   "  .min_ptx = %ld, .taken_ptx = %ld,\n",
-                   t->name, record_string(t, "Formerly"), record_int(t, "Sm"), letter,
-                   record_int(t, "Family"), record_int(t, "MinPtx"), record_int(t, "TakenPtx"));
-  hd_strbuf_printf(out, "  .llvm_ptx = %ld,\n", record_int(t, "LlvmPtx"));
-  hd_strbuf_printf(
-      out, "  .shared_per_block = %ld, .shared_per_sm = %ld, .registers_per_sm = %ld,\n",
-      record_int(t, "SharedBlock"), record_int(t, "SharedSm"), record_int(t, "Registers"));
-  hd_strbuf_printf(out, "  .max_registers_per_thread = %ld, .max_threads_per_sm = %ld,\n",
-                   record_int(t, "MaxRegisters"), record_int(t, "MaxThreads"));
-  hd_strbuf_printf(out, "  .has_tma = %ld, .has_cluster = %ld,\n", record_int(t, "Tma"),
-                   record_int(t, "Cluster"));
-  hd_strbuf_printf(out, "  .tensor_columns = %ld},\n", record_int(t, "TensorColumns"));
-}
-
 static void write_targets(dump *d, hd_strbuf *out) {
   size_t n;
   record *targets = collect(d, "Target", &n, compare_records);
   hd_strbuf_printf(
       out, "const size_t hd_spec_n_targets = %zu;\nconst hd_target hd_spec_targets[] = {\n", n);
-  for (size_t i = 0; i < n; i++)
-    write_target(&targets[i], out);
+  for (size_t i = 0; i < n; i++) {
+    const record *t = &targets[i];
+    const char *suffix = record_string(t, "Suffix");
+    char letter[4] = "0";
+    if (*suffix)
+      snprintf(letter, sizeof letter, "'%c'", *suffix);
+    hd_strbuf_printf(
+        out,
+        " {.name = \"%s\", .formerly = \"%s\", .sm = %ld, .suffix = %s, .family = %ld,\n"
+        "  .min_ptx = %ld, .taken_ptx = %ld,\n",
+        t->name, record_string(t, "Formerly"), record_int(t, "Sm"), letter, record_int(t, "Family"),
+        record_int(t, "MinPtx"), record_int(t, "TakenPtx"));
+    hd_strbuf_printf(out, "  .llvm_ptx = %ld,\n", record_int(t, "LlvmPtx"));
+    hd_strbuf_printf(
+        out, "  .shared_per_block = %ld, .shared_per_sm = %ld, .registers_per_sm = %ld,\n",
+        record_int(t, "SharedBlock"), record_int(t, "SharedSm"), record_int(t, "Registers"));
+    hd_strbuf_printf(out, "  .max_registers_per_thread = %ld, .max_threads_per_sm = %ld,\n",
+                     record_int(t, "MaxRegisters"), record_int(t, "MaxThreads"));
+    hd_strbuf_printf(out, "  .has_tma = %ld, .has_cluster = %ld,\n", record_int(t, "Tma"),
+                     record_int(t, "Cluster"));
+    hd_strbuf_printf(out, "  .tensor_columns = %ld},\n", record_int(t, "TensorColumns"));
+  }
   hd_strbuf_add(out, "};\n\n");
   free(targets);
 }

@@ -203,31 +203,26 @@ void bench_csv_case(hd_strbuf *out, uint64_t seed, const hd_bench_problem *p,
   }
 }
 
-static void print_json_row(const hd_bench_problem *p, const hd_bench_row *r, const char *command,
-                           bool first) {
-  json_t *row = json_pack(
-      "{s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:f, s:b, s:s, s:i, s:s, "
-      "s:s, s:s, s:s}",
-      "type", elem_name(p->elem), "d_type", elem_name(p->d_elem), "m", (json_int_t)p->m, "k",
-      (json_int_t)p->k, "n", (json_int_t)p->n, "us", r->timing.median * 1e6, "us_min",
-      r->timing.min * 1e6, "us_max", r->timing.max * 1e6, "tflops",
-      tflops(p, r->timing.median), "burst_tflops", tflops(p, r->alone.burst),
-      "sustained_tflops", tflops(p, r->alone.sustained), "watts", r->alone.power_w, "sm_mhz",
-      (int)r->alone.sm_mhz, "error", r->error, "ok", r->ok, "contender", r->name, "rounds",
-      (int)r->n_rounds, "promise", promise_of(r),
-      "predecessor", predecessor_of(r), "checked", checked_of(r), "command", command);
-  char *text = json_dumps(row, JSON_REAL_PRECISION(6));
-  printf("%s\n  %s", first ? "" : ",", text ? text : "null");
-  hd_free(text);
-  json_decref(row);
-}
-
 static void print_json_case(bench_printer *printer, const hd_bench_problem *p,
                             const hd_bench_result *result) {
   for (int32_t i = 0; i < result->n_rows; i++) {
     const hd_bench_row *r = &result->row[i];
     char *command = bench_command(p, printer->seed, r->name, r->weights_ready, r->trigger);
-    print_json_row(p, r, command, printer->n_rows++ == 0);
+    json_t *row = json_pack(
+        "{s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:f, s:b, s:s, s:i, "
+        "s:s, s:s, s:s, s:s}",
+        "type", elem_name(p->elem), "d_type", elem_name(p->d_elem), "m", (json_int_t)p->m, "k",
+        (json_int_t)p->k, "n", (json_int_t)p->n, "us", r->timing.median * 1e6, "us_min",
+        r->timing.min * 1e6, "us_max", r->timing.max * 1e6, "tflops", tflops(p, r->timing.median),
+        "burst_tflops", tflops(p, r->alone.burst), "sustained_tflops",
+        tflops(p, r->alone.sustained), "watts", r->alone.power_w, "sm_mhz", (int)r->alone.sm_mhz,
+        "error", r->error, "ok", r->ok, "contender", r->name, "rounds", (int)r->n_rounds, "promise",
+        promise_of(r), "predecessor", predecessor_of(r), "checked", checked_of(r), "command",
+        command);
+    char *text = json_dumps(row, JSON_REAL_PRECISION(6));
+    printf("%s\n  %s", printer->n_rows++ ? "," : "", text ? text : "null");
+    hd_free(text);
+    json_decref(row);
     hd_free(command);
   }
 }

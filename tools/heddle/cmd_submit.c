@@ -96,13 +96,6 @@ static heddle_status read_grid(heddle_context *ctx, const submit_args *a, produc
 
 /* ---- sending ---- */
 
-static bool has_key(const json_t *keys, const char *key) {
-  size_t i;
-  const json_t *other;
-  json_array_foreach(keys, i, other) if (strcmp(json_string_value(other), key) == 0) return true;
-  return false;
-}
-
 static json_t *keys_of(const submit_args *a, const product_list *products) {
   json_t *keys = json_array();
   for (int32_t i = 0; i < products->n; i++) {
@@ -110,7 +103,10 @@ static json_t *keys_of(const submit_args *a, const product_list *products) {
     hd_product p = products->list[i];
     p.weights_ready |= a->weights_ready;
     hd_product_print(&p, key);
-    if (!has_key(keys, key))
+    bool again = false;
+    for (size_t k = 0; k < json_array_size(keys); k++)
+      again |= strcmp(json_string_value(json_array_get(keys, k)), key) == 0;
+    if (!again)
       json_array_append_new(keys, json_string(key));
   }
   return keys;

@@ -53,16 +53,6 @@ static void print_time(const explained *e) {
   }
 }
 
-static void print_alternative(const explained *e, const explain_alternative *x) {
-  printf("could     %-22s ", x->words);
-  if (!x->legal)
-    printf("%s\n", hd_strbuf_text(&x->refusal));
-  else if (e->is_estimate)
-    printf("legal, %.2f us predicted: --schedule \"%s\"\n", x->cost.seconds * 1e6, x->words);
-  else
-    printf("legal: --schedule \"%s\"\n", x->words);
-}
-
 void explain_print_text(const explained *e) {
   print_part(e, EXPLAIN_PROBLEM);
   for (int32_t i = 0; i < e->n_buckets; i++)
@@ -76,6 +66,14 @@ void explain_print_text(const explained *e) {
   }
   print_part(e, EXPLAIN_LAUNCH);
   print_part(e, EXPLAIN_ARGUMENT);
-  for (int32_t i = 0; i < e->n_alternatives; i++)
-    print_alternative(e, &e->alternative[i]);
+  for (int32_t i = 0; i < e->n_alternatives; i++) {
+    const explain_alternative *x = &e->alternative[i];
+    printf("could     %-22s ", x->words);
+    if (!x->legal)
+      printf("%s\n", hd_strbuf_text(&x->refusal));
+    else if (e->is_estimate)
+      printf("legal, %.2f us predicted: --schedule \"%s\"\n", x->cost.seconds * 1e6, x->words);
+    else
+      printf("legal: --schedule \"%s\"\n", x->words);
+  }
 }

@@ -156,20 +156,17 @@ static double figure(const report_figure *f, bool sustained) {
   return sustained ? f->sustained_us : f->us;
 }
 
-static bool has_figures(const report *r, int who) {
-  for (int32_t i = 0; i < r->n; i++)
-    if (r->cell[i].of[who].us > 0)
-      return true;
-  return false;
-}
-
 void report_peer_names(const report *r, char *text, size_t size) {
   static const char *const written[] = {"cuBLAS", "cuSPARSELt", "CUTLASS"};
   const char *had[HD_COUNT(written)];
   int n = 0;
-  for (int who = REPORT_CUBLAS; who <= REPORT_CUTLASS; who++)
-    if (has_figures(r, who))
+  for (int who = REPORT_CUBLAS; who <= REPORT_CUTLASS; who++) {
+    bool has_figures = false;
+    for (int32_t i = 0; i < r->n; i++)
+      has_figures |= r->cell[i].of[who].us > 0;
+    if (has_figures)
       had[n++] = written[who - REPORT_CUBLAS];
+  }
   snprintf(text, size, "no peer");
   for (int i = 0, at = 0; i < n; i++)
     at += snprintf(text + at, size - (size_t)at, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " and ",

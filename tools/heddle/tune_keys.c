@@ -33,13 +33,6 @@ static bool is_initial(const hd_schedule *s, hd_key key) {
   return memcmp(v, w, sizeof v) == 0;
 }
 
-static size_t band_of(const hd_product *p) {
-  size_t b = 0;
-  while (p->n > bands[b].most_n)
-    b++;
-  return b;
-}
-
 static heddle_status add_product(heddle_context *ctx, const product_times *t,
                                  gain gains[HD_N_KEYS][HD_COUNT(bands)]) {
   double best = INFINITY, without[HD_N_KEYS];
@@ -56,10 +49,13 @@ static heddle_status add_product(heddle_context *ctx, const product_times *t,
       else
         differs[key] = true;
   }
+  size_t band = 0;
+  while (t->product.n > bands[band].most_n)
+    band++;
   for (hd_key key = 0; key < HD_N_KEYS; key++) {
     if (!has_initial(key) || !differs[key] || !isfinite(without[key]))
       continue;
-    gain *g = &gains[key][band_of(&t->product)];
+    gain *g = &gains[key][band];
     double ratio = without[key] / best;
     g->log_sum += log(ratio);
     g->n++;

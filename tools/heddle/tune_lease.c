@@ -137,15 +137,12 @@ static bool is_told_to_stop(void) {
   return n >= 0; /* nothing else is ever sent; the read does not block */
 }
 
-static void tell_canary(const hd_tune_canary *c) {
-  tell_event("canary", json_pack("{s:f, s:f, s:I}", "read_us", c->read_s * 1e6, "kernel_us",
-                                 c->kernel_s * 1e6, "throttle", (json_int_t)c->throttle));
-}
-
 static bool tell(void *user, const hd_tune_event *e) {
   bool *stopped = user;
-  if (e->canary)
-    tell_canary(e->canary);
+  const hd_tune_canary *c = e->canary;
+  if (c)
+    tell_event("canary", json_pack("{s:f, s:f, s:I}", "read_us", c->read_s * 1e6, "kernel_us",
+                                   c->kernel_s * 1e6, "throttle", (json_int_t)c->throttle));
   if (e->record)
     tell_measurement(e->record);
   if (e->race)
