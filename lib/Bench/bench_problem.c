@@ -112,15 +112,6 @@ static heddle_status add_legal(heddle_context *ctx, const hd_problem *p, const h
   return last && out->n == out->first ? hd_schedule_check(ctx, p, s) : HEDDLE_OK;
 }
 
-/* What was tuned for it, else the default. */
-static hd_schedule usual(const hd_problem *p, const hd_tuned *tuned, const ways *out) {
-  static const int64_t fixed[3] = {0};
-  hd_product product = hd_product_of(p, fixed);
-  hd_schedule s;
-  bool picked = tuned && hd_tune_pick(tuned, p, &product, NULL, &s);
-  return picked ? s : hd_schedule_default(out->device, p);
-}
-
 static heddle_status named(heddle_context *ctx, const hd_problem *p, const hd_bench_options *o,
                            ways *out) {
   for (int32_t i = 0; i < o->n_schedules; i++) {
@@ -133,11 +124,16 @@ static heddle_status named(heddle_context *ctx, const hd_problem *p, const hd_be
 
 /* What a user would get, of each order by itself. */
 static void add_usual(const orders *of, const hd_bench_options *o, ways *out) {
+  static const int64_t fixed[3] = {0};
   char *text[2] = {NULL, NULL};
   for (int i = 0; i < 2; i++) {
     if (!of->asked[i])
       continue;
-    hd_schedule s = usual(&of->front[i].problem, o->tuned, out);
+    const hd_problem *p = &of->front[i].problem;
+    hd_product product = hd_product_of(p, fixed);
+    hd_schedule s;
+    if (!o->tuned || !hd_tune_pick(o->tuned, p, &product, NULL, &s))
+      s = hd_schedule_default(out->device, p);
     text[i] = print(&s);
   }
   add_texts(out, text, false, true);

@@ -49,13 +49,6 @@ static void draw_axes(hd_strbuf *out, const hd_chart *c, const scale *x, const s
   hd_strbuf_add(out, "</text>");
 }
 
-static bool has_points(const hd_chart *c, const hd_series *s) {
-  for (int k = 0; k < c->n; k++)
-    if (!isnan(s->y[k]))
-      return true;
-  return false;
-}
-
 /* Draws the i-th series; `place` is the position of its name. */
 static void draw_series(hd_strbuf *out, const hd_chart *c, int i, int place, const scale *x,
                         const scale *y) {
@@ -99,9 +92,13 @@ void hd_html_chart(hd_strbuf *out, const hd_chart *c) {
   hd_html_text(out, c->title);
   hd_strbuf_add(out, "</title>");
   draw_axes(out, c, &x, &y);
-  for (int i = 0, place = 0; i < c->n_series; i++)
-    if (has_points(c, &c->series[i]))
+  for (int i = 0, place = 0; i < c->n_series; i++) {
+    bool has_points = false;
+    for (int k = 0; k < c->n; k++)
+      has_points |= !isnan(c->series[i].y[k]);
+    if (has_points)
       draw_series(out, c, i, place++, &x, &y);
+  }
   hd_strbuf_add(out, "</svg><figcaption>");
   hd_html_text(out, c->title);
   hd_strbuf_add(out, "</figcaption></figure>\n");

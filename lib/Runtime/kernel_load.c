@@ -40,14 +40,6 @@ static heddle_status check_log(heddle_context *ctx, const heddle_kernel *kernel,
                   (int)strcspn(line, "\n"), line);
 }
 
-static heddle_status refuse_image(heddle_context *ctx, const heddle_kernel *kernel, int result,
-                                  const jit_log *log) {
-  hd_driver_check(ctx, &kernel->runtime->cu, result, "module_load");
-  if (log->error[0])
-    hd_note(ctx, HD_NOWHERE, "driver.log", "%s", log->error);
-  return does_not_fit(result) ? HEDDLE_UNSUPPORTED : HEDDLE_ENVIRONMENT;
-}
-
 static heddle_status load_image(heddle_context *ctx, const heddle_kernel *kernel, void **module) {
   const hd_driver *cu = &kernel->runtime->cu;
   const heddle_image *image = &kernel->image;
@@ -59,8 +51,13 @@ static heddle_status load_image(heddle_context *ctx, const heddle_kernel *kernel
     result = load_module(cu, image->cubin, log, module);
   if (image->ptx && does_not_fit(result))
     result = load_module(cu, image->ptx, log, module);
-  heddle_status status =
-      result == HD_CU_SUCCESS ? HEDDLE_OK : refuse_image(ctx, kernel, result, log);
+  heddle_status status = HEDDLE_OK;
+  if (result != HD_CU_SUCCESS) {
+    hd_driver_check(ctx, cu, result, "module_load");
+    if (log->error[0])
+      hd_note(ctx, HD_NOWHERE, "driver.log", "%s", log->error);
+    status = does_not_fit(result) ? HEDDLE_UNSUPPORTED : HEDDLE_ENVIRONMENT;
+  }
   if (status == HEDDLE_OK && (status = check_log(ctx, kernel, log)) != HEDDLE_OK)
     cu->module_unload(*module);
   hd_free(log);

@@ -13,18 +13,6 @@
 
 /* ---- files ---- */
 
-/* Next to the SQLite file; in the current folder for PostgreSQL. */
-static char *key_path_of(const hd_config *c) {
-  hd_strbuf path = {0};
-  if (*c->key_file)
-    hd_strbuf_add(&path, c->key_file);
-  else if (strncmp(c->store, "sqlite:", 7) == 0)
-    hd_strbuf_printf(&path, "%s.key", c->store + 7);
-  else
-    hd_strbuf_add(&path, "heddle.key");
-  return hd_strbuf_take(&path);
-}
-
 /* Reads the files that the configuration names: TLS and the signing key. A missing key is created
  * if `make`. */
 static heddle_status read_files(heddle_context *ctx, setup *s, bool make) {
@@ -36,7 +24,14 @@ static heddle_status read_files(heddle_context *ctx, setup *s, bool make) {
     HD_TRY(hd_file_read_text(ctx, c->tls_cert, &s->tls_cert, &n));
   c->tls_key_pem = s->tls_key;
   c->tls_cert_pem = s->tls_cert;
-  s->key_path = key_path_of(c);
+  hd_strbuf path = {0};
+  if (*c->key_file)
+    hd_strbuf_add(&path, c->key_file);
+  else if (strncmp(c->store, "sqlite:", 7) == 0)
+    hd_strbuf_printf(&path, "%s.key", c->store + 7);
+  else
+    hd_strbuf_add(&path, "heddle.key"); /* PostgreSQL: in the current folder */
+  s->key_path = hd_strbuf_take(&path);
   if (access(s->key_path, F_OK) == 0)
     return hd_file_read_bytes(ctx, s->key_path, c->key, sizeof c->key);
   if (!make)
