@@ -6,11 +6,6 @@
 
 /* ---- bar.sync, barrier.sync, bar.arrive ---- */
 
-static void reset_vc(sim_machine *m, sim_vc *vc) {
-  hd_sim_vc_free(m, vc);
-  hd_sim_vc_init(m, vc);
-}
-
 /* Ends a round: every waiting lane acquires what the others did, and that the round is complete. */
 static void release_barrier(sim_machine *m, sim_cta *cta, uint32_t id) {
   sim_barrier *b = &cta->barrier[id];
@@ -28,23 +23,12 @@ static void release_barrier(sim_machine *m, sim_cta *cta, uint32_t id) {
       w->dirty = g->mask != (w->lanes & ~w->exited);
     }
   }
-  reset_vc(m, &b->arriving);
+  hd_sim_vc_free(m, &b->arriving);
+  hd_sim_vc_init(m, &b->arriving);
   b->arrived = 0;
   b->expected = 0;
   b->generation++;
   hd_sim_progress(m);
-}
-
-/* A round ends after enough arrivals, so a thread may arrive only once per round. */
-static sim_step come_once(sim_warp *w, const sim_insn *in, uint32_t mask, uint32_t id) {
-  SIM_LANES(l, mask) {
-    sim_thread *t = hd_sim_thread(w, l);
-    if (t->came >> id & 1)
-      return hd_sim_fault(w->machine, "barrier", w, l, in, "comes to barrier %u twice in a round",
-                          id);
-    t->came |= (uint16_t)(1u << id);
-  }
-  return SIM_NEXT;
 }
 
 /* The arrival must belong to this round in every schedule: the end of the previous round must
@@ -93,7 +77,13 @@ static sim_step arrive_barrier(sim_warp *w, const sim_insn *in, uint32_t mask, u
     return hd_sim_fault(m, "barrier", w, first, in,
                         "barrier %u for %u threads, but others came for %u", id, expected,
                         b->expected);
-  if (come_once(w, in, mask, id) == SIM_STOP || check_round(w, in, mask, id) == SIM_STOP)
+  SIM_LANES(l, mask) { /* a round ends after enough arrivals, so a thread may arrive only once */
+    sim_thread *t = hd_sim_thread(w, l);
+    if (t->came >> id & 1)
+      return hd_sim_fault(m, "barrier", w, l, in, "comes to barrier %u twice in a round", id);
+    t->came |= (uint16_t)(1u << id);
+  }
+  if (check_round(w, in, mask, id) == SIM_STOP)
     return SIM_STOP;
   b->expected = expected;
   b->arrived += (uint32_t)__builtin_popcount(mask);
@@ -152,14 +142,6 @@ void hd_sim_cluster_advance(sim_machine *m, uint32_t cluster) {
   hd_sim_progress(m);
 }
 
-static void release_order(sim_machine *m, sim_barrier *b, sim_warp *w, uint32_t mask) {
-  SIM_LANES(l, mask) {
-    sim_thread *t = hd_sim_thread(w, l);
-    hd_sim_clock_join(m, &b->arriving.order, &t->vc.order);
-    hd_sim_clock_raise(m, &b->arriving.order, hd_sim_thread_agent(w, l), t->clock++);
-  }
-}
-
 static sim_step exec_cluster_arrive(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_machine *m = w->machine;
   uint32_t cluster = w->cta->index / m->cluster_size;
@@ -172,10 +154,15 @@ static sim_step exec_cluster_arrive(sim_warp *w, const sim_insn *in, uint32_t ma
     t->cluster_generation = b->generation;
     b->arrived++;
   }
-  if (in->sem != SIM_SEM_RELAXED)
+  if (in->sem != SIM_SEM_RELAXED) {
     hd_sim_publish(m, &b->arriving, w, mask);
-  else
-    release_order(m, b, w, mask);
+  } else {
+    SIM_LANES(l, mask) {
+      sim_thread *t = hd_sim_thread(w, l);
+      hd_sim_clock_join(m, &b->arriving.order, &t->vc.order);
+      hd_sim_clock_raise(m, &b->arriving.order, hd_sim_thread_agent(w, l), t->clock++);
+    }
+  }
   hd_sim_cluster_advance(m, cluster);
   return SIM_NEXT;
 }
@@ -230,18 +217,15 @@ static sim_step exec_griddep_launch(sim_warp *w, const sim_insn *in, uint32_t ma
 
 /* ---- decoding ---- */
 
-static heddle_status decode_cluster(sim_decode *d, sim_insn *in) {
-  bool arrive = hd_sim_take(d, "arrive");
-  in->exec = arrive ? exec_cluster_arrive : exec_cluster_wait;
-  in->aligned = hd_sim_take(d, "aligned");
-  hd_sim_take_order(d, in);
-  return arrive || hd_sim_take(d, "wait") ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
-}
-
 static heddle_status decode_bar(sim_decode *d, sim_insn *in) {
   bool old = strcmp(d->mod[0], "bar") == 0;
-  if (hd_sim_take(d, "cluster"))
-    return decode_cluster(d, in);
+  if (hd_sim_take(d, "cluster")) {
+    bool arrive = hd_sim_take(d, "arrive");
+    in->exec = arrive ? exec_cluster_arrive : exec_cluster_wait;
+    in->aligned = hd_sim_take(d, "aligned");
+    hd_sim_take_order(d, in);
+    return arrive || hd_sim_take(d, "wait") ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
+  }
   if (hd_sim_take(d, "warp")) {
     in->exec = exec_bar_warp;
     return hd_sim_take(d, "sync") && in->n_opnds == 1 ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
@@ -279,19 +263,16 @@ static heddle_status decode_fence(sim_decode *d, sim_insn *in) {
   return in->scope ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
 }
 
-static heddle_status decode_membar(sim_decode *d, sim_insn *in) {
-  in->exec = hd_sim_exec_fence;
-  in->scope = hd_sim_take(d, "gl") || hd_sim_take(d, "sys") ? SIM_SCOPE_GPU : SIM_SCOPE_CTA;
-  hd_sim_take(d, "cta");
-  return HEDDLE_OK;
-}
-
 heddle_status hd_sim_decode_sync(sim_decode *d, sim_insn *in) {
   const char *name = d->mod[0];
   if (strcmp(name, "fence") == 0)
     return decode_fence(d, in);
-  if (strcmp(name, "membar") == 0)
-    return decode_membar(d, in);
+  if (strcmp(name, "membar") == 0) {
+    in->exec = hd_sim_exec_fence;
+    in->scope = hd_sim_take(d, "gl") || hd_sim_take(d, "sys") ? SIM_SCOPE_GPU : SIM_SCOPE_CTA;
+    hd_sim_take(d, "cta");
+    return HEDDLE_OK;
+  }
   if (strcmp(name, "griddepcontrol") == 0) {
     bool wait = hd_sim_take(d, "wait");
     in->exec = wait ? exec_griddep_wait : exec_griddep_launch;

@@ -4,13 +4,6 @@
 #include "Sim/sim_machine.h"
 #include "Support/memory.h"
 
-static sim_block *new_block(const sim_machine *m) {
-  sim_block *b = hd_xmalloc(sizeof *b + sizeof(uint32_t) * m->agents_per_cta);
-  memset(b, 0, sizeof *b + sizeof(uint32_t) * m->agents_per_cta);
-  b->n_refs = 1;
-  return b;
-}
-
 static void drop(sim_block *b) {
   if (b && --b->n_refs == 0)
     hd_free(b);
@@ -21,11 +14,15 @@ static sim_block *own(const sim_machine *m, sim_block **slot) {
   sim_block *old = *slot;
   if (old && old->n_refs == 1)
     return old;
-  sim_block *b = new_block(m);
+  size_t n_bytes = sizeof *old + sizeof(uint32_t) * m->agents_per_cta;
+  sim_block *b = hd_xmalloc(n_bytes);
   if (old) {
-    memcpy(b->clock, old->clock, sizeof(uint32_t) * m->agents_per_cta);
+    memcpy(b, old, n_bytes);
     old->n_refs--;
+  } else {
+    memset(b, 0, n_bytes);
   }
+  b->n_refs = 1;
   *slot = b;
   return b;
 }

@@ -78,46 +78,39 @@ bool hd_sim_cta_new(sim_machine *m, uint32_t index) {
 
 /* ---- the end of a CTA ---- */
 
-static void retire_warp(sim_warp *w) {
-  hd_free(w->reg);
-  hd_free(w->undefined);
-  hd_free(w->busy);
-  hd_free(w->touched);
-  hd_free(w->busy_as);
-  w->reg = NULL;
-  w->undefined = w->busy = w->touched = NULL;
-  w->busy_as = NULL;
-}
-
-/* Keeps the fences: later CTAs may look them up. */
-static void retire_thread(const sim_machine *m, sim_thread *t) {
-  hd_sim_vc_free(m, &t->vc);
-  hd_sim_releases_free(m, &t->fenced);
-  hd_sim_releases_free(m, &t->seen);
-  hd_free(t->cp_group);
-  t->cp_group = NULL;
-}
-
-static void retire_wgmma(const sim_machine *m, sim_wgmma *q) {
-  for (uint32_t i = q->n_done; i < q->n_ops; i++)
-    hd_sim_vc_free(m, &q->op[i].vc);
-  hd_free(q->op);
-  *q = (sim_wgmma){.cta = q->cta, .index = q->index};
-}
-
 void hd_sim_cta_retire(sim_machine *m, sim_cta *cta) {
   hd_sim_tensor_stop(m, cta, false);
-  for (uint32_t i = 0; i < cta->n_warps; i++)
-    retire_warp(&cta->warp[i]);
-  for (uint32_t i = 0; i < m->n_warps * 32; i++)
-    retire_thread(m, &cta->thread[i]);
+  for (uint32_t i = 0; i < cta->n_warps; i++) {
+    sim_warp *w = &cta->warp[i];
+    hd_free(w->reg);
+    hd_free(w->undefined);
+    hd_free(w->busy);
+    hd_free(w->touched);
+    hd_free(w->busy_as);
+    w->reg = NULL;
+    w->undefined = w->busy = w->touched = NULL;
+    w->busy_as = NULL;
+  }
+  for (uint32_t i = 0; i < m->n_warps * 32; i++) { /* later CTAs may look up its fences */
+    sim_thread *t = &cta->thread[i];
+    hd_sim_vc_free(m, &t->vc);
+    hd_sim_releases_free(m, &t->fenced);
+    hd_sim_releases_free(m, &t->seen);
+    hd_free(t->cp_group);
+    t->cp_group = NULL;
+  }
   for (uint32_t i = 0; i < SIM_N_BARRIERS; i++)
     hd_sim_vc_free(m, &cta->barrier[i].arriving);
   for (uint32_t i = 0; i < cta->n_mbarriers; i++)
     hd_sim_mbarrier_free(m, &cta->mbarrier[i]);
   cta->n_mbarriers = 0;
-  for (uint32_t i = 0; i < m->n_warpgroups; i++)
-    retire_wgmma(m, &cta->wgmma[i]);
+  for (uint32_t i = 0; i < m->n_warpgroups; i++) {
+    sim_wgmma *q = &cta->wgmma[i];
+    for (uint32_t j = q->n_done; j < q->n_ops; j++)
+      hd_sim_vc_free(m, &q->op[j].vc);
+    hd_free(q->op);
+    *q = (sim_wgmma){.cta = cta, .index = i};
+  }
   hd_free(cta->shared.data);
   hd_free(cta->shared.cell);
   hd_free(cta->local);

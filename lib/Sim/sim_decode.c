@@ -69,13 +69,6 @@ static const struct {
     {"tcgen05", decode_tcgen05},
 };
 
-static sim_decoder *find_family(const char *name) {
-  for (size_t i = 0; i < HD_COUNT(families); i++)
-    if (strcmp(families[i].name, name) == 0)
-      return families[i].decode;
-  return hd_sim_decode_alu;
-}
-
 static hd_loc here(const sim_decode *d, const sim_insn *insn) {
   return (hd_loc){d->program->file, insn->line, 1};
 }
@@ -106,7 +99,11 @@ static void narrow_immediates(sim_insn *insn) {
 }
 
 heddle_status hd_sim_decode(sim_decode *d, sim_insn *insn) {
-  heddle_status status = find_family(d->mod[0])(d, insn);
+  sim_decoder *decode = hd_sim_decode_alu;
+  for (size_t i = 0; i < HD_COUNT(families); i++)
+    if (strcmp(families[i].name, d->mod[0]) == 0)
+      decode = families[i].decode;
+  heddle_status status = decode(d, insn);
   if (status != HEDDLE_OK)
     return status == HEDDLE_UNSUPPORTED ? unsupported(d, insn)
                                         : hd_error(d->ctx, status, here(d, insn), "ptx.operands",

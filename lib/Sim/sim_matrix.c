@@ -99,13 +99,6 @@ static sim_step exec_movmatrix(sim_warp *w, const sim_insn *in, uint32_t mask) {
 
 /* ---- decoding ---- */
 
-static heddle_status decode_movmatrix(sim_decode *d, sim_insn *in) {
-  in->exec = exec_movmatrix;
-  in->n_dst = 1;
-  return hd_sim_take(d, "m8n8") && hd_sim_take(d, "trans") && hd_sim_take(d, "b16") &&
-                 in->n_opnds == 2 ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
-}
-
 static bool take_format(sim_decode *d, sim_insn *in) {
   in->cmp = hd_sim_take(d, "b6x16_p32") ? FMT_B6 : hd_sim_take(d, "b4x16_p64") ? FMT_B4 : FMT_B16;
   if (in->cmp != FMT_B16)
@@ -149,8 +142,14 @@ heddle_status hd_sim_decode_matrix(sim_decode *d, sim_insn *in) {
   in->meets = true;
   if (!hd_sim_take(d, "sync"))
     return HEDDLE_UNSUPPORTED;
-  if (strcmp(d->mod[0], "movmatrix") == 0)
-    return decode_movmatrix(d, in);
+  if (strcmp(d->mod[0], "movmatrix") == 0) {
+    in->exec = exec_movmatrix;
+    in->n_dst = 1;
+    return hd_sim_take(d, "m8n8") && hd_sim_take(d, "trans") && hd_sim_take(d, "b16") &&
+                   in->n_opnds == 2
+               ? HEDDLE_OK
+               : HEDDLE_UNSUPPORTED;
+  }
   in->exec = load ? exec_ldmatrix : exec_stmatrix;
   in->accesses = true;
   in->n_dst = load;

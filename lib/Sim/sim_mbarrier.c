@@ -351,18 +351,15 @@ static sim_step exec_expect(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return hd_sim_each_lane(w, in, mask, expect_lane);
 }
 
-static void acquire_order(sim_warp *w, uint32_t mask, const sim_mbarrier *b) {
-  sim_lanes lanes;
-  hd_sim_lanes_begin(w->machine, &lanes);
-  SIM_LANES(l, mask)
-  hd_sim_lanes_join(w->machine, &lanes, &hd_sim_thread(w, l)->issuer->heard, &b->done_order);
-  hd_sim_lanes_end(&lanes);
-}
-
 static void acquire_phase(sim_warp *w, const sim_insn *in, uint32_t mask, const sim_mbarrier *b) {
   sim_machine *m = w->machine;
-  if (m->program->has_tensor)
-    acquire_order(w, mask, b);
+  if (m->program->has_tensor) {
+    sim_lanes lanes;
+    hd_sim_lanes_begin(m, &lanes);
+    SIM_LANES(l, mask)
+    hd_sim_lanes_join(m, &lanes, &hd_sim_thread(w, l)->issuer->heard, &b->done_order);
+    hd_sim_lanes_end(&lanes);
+  }
   if (in->sem == SIM_SEM_RELAXED || !mask) {
     SIM_LANES(l, mask) hd_sim_clock_join(m, &hd_sim_thread(w, l)->vc.order, &b->done.order);
     w->dirty |= mask != 0;
@@ -421,36 +418,29 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
 
 /* ---- decoding ---- */
 
-static heddle_status decode_wait(sim_decode *d, sim_insn *in) {
-  in->exec = exec_wait;
-  in->n_dst = 1;
-  if (hd_sim_take(d, "parity"))
-    in->flags |= SIM_F_PARITY;
-  if (in->n_opnds < 3 || in->n_opnds > 4 || in->opnd[1].kind != SIM_ADDR)
-    return HEDDLE_INVALID;
-  return HEDDLE_OK;
-}
-
-static heddle_status decode_arrive(sim_decode *d, sim_insn *in) {
-  in->exec = exec_arrive;
-  if (hd_sim_take(d, "expect_tx"))
-    in->flags |= SIM_F_EXPECT;
-  in->n_dst = in->n_opnds > 0 && in->opnd[0].kind != SIM_ADDR;
-  uint32_t least = in->n_dst + 1u + ((in->flags & SIM_F_EXPECT) != 0);
-  if (in->n_opnds < least || in->n_opnds > in->n_dst + 2u || in->opnd[in->n_dst].kind != SIM_ADDR)
-    return HEDDLE_INVALID;
-  return HEDDLE_OK;
-}
-
 heddle_status hd_sim_decode_mbarrier(sim_decode *d, sim_insn *in) {
   hd_sim_take_order(d, in);
   hd_sim_take_space(d, in);
   if (!hd_sim_take(d, "b64"))
     return HEDDLE_UNSUPPORTED;
-  if (hd_sim_take(d, "test_wait") || hd_sim_take(d, "try_wait"))
-    return decode_wait(d, in);
-  if (hd_sim_take(d, "arrive"))
-    return decode_arrive(d, in);
+  if (hd_sim_take(d, "test_wait") || hd_sim_take(d, "try_wait")) {
+    in->exec = exec_wait;
+    in->n_dst = 1;
+    if (hd_sim_take(d, "parity"))
+      in->flags |= SIM_F_PARITY;
+    bool fits = in->n_opnds >= 3 && in->n_opnds <= 4 && in->opnd[1].kind == SIM_ADDR;
+    return fits ? HEDDLE_OK : HEDDLE_INVALID;
+  }
+  if (hd_sim_take(d, "arrive")) {
+    in->exec = exec_arrive;
+    if (hd_sim_take(d, "expect_tx"))
+      in->flags |= SIM_F_EXPECT;
+    in->n_dst = in->n_opnds > 0 && in->opnd[0].kind != SIM_ADDR;
+    uint32_t least = in->n_dst + 1u + ((in->flags & SIM_F_EXPECT) != 0);
+    bool fits = in->n_opnds >= least && in->n_opnds <= in->n_dst + 2u &&
+                in->opnd[in->n_dst].kind == SIM_ADDR;
+    return fits ? HEDDLE_OK : HEDDLE_INVALID;
+  }
   bool init = hd_sim_take(d, "init"), inval = !init && hd_sim_take(d, "inval");
   if (!init && !inval && !hd_sim_take(d, "expect_tx"))
     return HEDDLE_UNSUPPORTED;

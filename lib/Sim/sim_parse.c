@@ -387,29 +387,6 @@ static heddle_status body(parser *p) {
   return resolve(p);
 }
 
-/* Dynamic shared memory starts right after the static part, at the declared alignment. */
-static void place_dynamic(parser *p) {
-  uint32_t align = p->dynamic_align ? p->dynamic_align : 16;
-  uint32_t at = align_up(p->shared_end, align);
-  p->program->dynamic_shared_at = at;
-  for (uint32_t i = 0; i < p->n_shared; i++)
-    if (p->shared[i].offset == SIM_NO_REG)
-      p->shared[i].offset = at;
-}
-
-/* Skips .maxntid and the like: except for the registers, the plan determines the launch. */
-static heddle_status performance_directives(parser *p) {
-  while (p->at < p->end && hd_sim_text_peek(p) != '{') {
-    const char *word = *p->at == '.' ? hd_sim_text_word(p) : NULL;
-    if (word && strcmp(word, ".maxnreg") == 0)
-      HD_TRY(hd_sim_text_count(p, "ptx.directive", "expected a number of registers", 256,
-                               &p->program->max_registers));
-    else if (!word)
-      p->at++;
-  }
-  return HEDDLE_OK;
-}
-
 static heddle_status entry_directive(parser *p, const char *entry, bool *found) {
   const char *name = hd_sim_text_word(p);
   if (!name)
@@ -418,7 +395,15 @@ static heddle_status entry_directive(parser *p, const char *entry, bool *found) 
     return hd_sim_text_skip_statement(p);
   *found = true;
   HD_TRY(params(p));
-  HD_TRY(performance_directives(p));
+  /* .maxntid and the like: except for the registers, the plan determines the launch. */
+  while (p->at < p->end && hd_sim_text_peek(p) != '{') {
+    const char *word = *p->at == '.' ? hd_sim_text_word(p) : NULL;
+    if (word && strcmp(word, ".maxnreg") == 0)
+      HD_TRY(hd_sim_text_count(p, "ptx.directive", "expected a number of registers", 256,
+                               &p->program->max_registers));
+    else if (!word)
+      p->at++;
+  }
   return body(p);
 }
 
@@ -470,7 +455,12 @@ static heddle_status place_shared(parser *p) {
     of_pointer = strcmp(text, ".ptr") == 0;
     is_extern = strcmp(text, ".extern") == 0 || (is_extern && strcmp(text, ".visible") == 0);
   }
-  place_dynamic(p);
+  /* Dynamic shared memory starts right after the static part, at the declared alignment. */
+  uint32_t at = align_up(p->shared_end, p->dynamic_align ? p->dynamic_align : 16);
+  p->program->dynamic_shared_at = at;
+  for (uint32_t i = 0; i < p->n_shared; i++)
+    if (p->shared[i].offset == SIM_NO_REG)
+      p->shared[i].offset = at;
   return HEDDLE_OK;
 }
 
@@ -485,17 +475,6 @@ static void free_parser(parser *p) {
   hd_free(p->local);
   hd_free(p->scope_parent);
   hd_free(p->scope_family);
-}
-
-/* Moves what grew by HD_PUSH into the arena. */
-static void settle(parser *p) {
-  sim_program *g = p->program;
-  sim_insn *insn = g->insn;
-  sim_param *param = g->param;
-  g->insn = hd_arena_copy(p->arena, insn, sizeof *insn * (g->n_insns + 1u));
-  g->param = hd_arena_copy(p->arena, param, sizeof *param * (g->n_params + 1u));
-  hd_free(insn);
-  hd_free(param);
 }
 
 /* The readers below treat a zero as the end of the text. */
@@ -531,7 +510,12 @@ heddle_status hd_sim_parse(heddle_context *ctx, const hd_sim_launch *launch, hd_
   program->n_insns--;
   HD_PUSH(program->param, program->n_params, p.param_cap, (sim_param){0});
   program->n_params--;
-  settle(&p);
+  sim_insn *insn = program->insn; /* what grew by HD_PUSH moves into the arena */
+  sim_param *param = program->param;
+  program->insn = hd_arena_copy(arena, insn, sizeof *insn * (program->n_insns + 1u));
+  program->param = hd_arena_copy(arena, param, sizeof *param * (program->n_params + 1u));
+  hd_free(insn);
+  hd_free(param);
   free_parser(&p);
   return status;
 }

@@ -46,13 +46,12 @@ static uint64_t special(const sim_warp *w, int64_t sreg, uint32_t lane) {
   }
 }
 
-static uint64_t negate(const sim_opnd *o, uint64_t value) {
-  return o->neg ? (uint64_t)(value == 0) : value; /* only predicates are negated in place */
-}
-
 uint64_t hd_sim_read_lane(sim_warp *w, const sim_opnd *o, uint32_t lane) {
   switch (o->kind) {
-  case SIM_REG: return negate(o, w->reg[(size_t)o->reg * 32 + lane]);
+  case SIM_REG: {
+    uint64_t value = w->reg[(size_t)o->reg * 32 + lane];
+    return o->neg ? (uint64_t)(value == 0) : value; /* only predicates are negated in place */
+  }
   case SIM_SHARED: return (uint64_t)o->imm | (uint64_t)w->cta->rank << SIM_RANK_SHIFT;
   case SIM_SREG: return special(w, o->imm, lane);
   default: return (uint64_t)o->imm;
@@ -91,20 +90,6 @@ void hd_sim_define(sim_warp *w, const sim_opnd *o, uint32_t lanes, uint32_t unde
     hd_sim_define(w, &o->vec[i], lanes, undefined);
 }
 
-static const char *busy_name(uint8_t as) {
-  return as == 'd' ? "an accumulator" : as == 'a' ? "part of A" : "metadata";
-}
-
-/* A register of tcgen05.ld has its value only after the wait. */
-static sim_step touch_loaded(sim_warp *w, const sim_insn *insn, uint32_t reg) {
-  if (w->mover->loading[reg] <= w->mover->waited[0] ||
-      (w->machine->options.off & HD_SIM_NO_POISON))
-    return SIM_NEXT;
-  return hd_sim_find(w->machine, "R9", w, 0, insn, NULL,
-                     "touches a register that tcgen05.ld may not have written yet: "
-                     "tcgen05.wait::ld belongs before it");
-}
-
 sim_step hd_sim_touch(sim_warp *w, const sim_insn *insn, const sim_opnd *o) {
   for (uint32_t i = 0; i < o->n; i++)
     if (hd_sim_touch(w, insn, &o->vec[i]) == SIM_STOP)
@@ -112,12 +97,19 @@ sim_step hd_sim_touch(sim_warp *w, const sim_insn *insn, const sim_opnd *o) {
   if (o->kind != SIM_REG)
     return SIM_NEXT;
   w->touched[o->reg] = w->fence_epoch;
-  if (w->mover && touch_loaded(w, insn, o->reg) == SIM_STOP)
-    return SIM_STOP;
-  if (w->busy[o->reg] <= w->wgmma_waited || (w->machine->options.off & HD_SIM_NO_POISON))
+  if (w->machine->options.off & HD_SIM_NO_POISON)
     return SIM_NEXT;
-  return hd_sim_find(w->machine, w->busy_as[o->reg] == 'm' ? "R5:heddle" : "R5", w, 0, insn, NULL,
+  if (w->mover && w->mover->loading[o->reg] > w->mover->waited[0] &&
+      hd_sim_find(w->machine, "R9", w, 0, insn, NULL,
+                  "touches a register that tcgen05.ld may not have written yet: "
+                  "tcgen05.wait::ld belongs before it") == SIM_STOP)
+    return SIM_STOP;
+  if (w->busy[o->reg] <= w->wgmma_waited)
+    return SIM_NEXT;
+  uint8_t as = w->busy_as[o->reg];
+  const char *part = as == 'd' ? "an accumulator" : as == 'a' ? "part of A" : "metadata";
+  return hd_sim_find(w->machine, as == 'm' ? "R5:heddle" : "R5", w, 0, insn, NULL,
                      "touches a register that is %s of wgmma group %u, which is not waited for "
                      "(waited: %u); wgmma.wait_group belongs before it",
-                     busy_name(w->busy_as[o->reg]), w->busy[o->reg], w->wgmma_waited);
+                     part, w->busy[o->reg], w->wgmma_waited);
 }

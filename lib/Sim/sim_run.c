@@ -40,16 +40,6 @@ static void number_agents(sim_machine *m) {
   m->agents_per_cta = (m->agent_grid + SIM_CLOCK_STEP) / SIM_CLOCK_STEP * SIM_CLOCK_STEP;
 }
 
-static void fill_params(sim_machine *m) {
-  const hd_variant *v = m->plan->variant;
-  m->param = hd_xzalloc(m->program->param_bytes);
-  for (uint32_t i = 0; i < m->program->n_params; i++) {
-    const sim_param *p = &m->program->param[i];
-    if (v->param[i].arg != HD_ARG_NONE)
-      memcpy(m->param + p->offset, &m->values->v[v->param[i].arg], p->n_bytes < 8 ? p->n_bytes : 8);
-  }
-}
-
 enum { MAX_CTAS = 65535 };
 
 static heddle_status check_launch(const sim_machine *m) {
@@ -112,12 +102,6 @@ static void set_up(sim_machine *m, const hd_sim_buffer *buffers, uint32_t n_buff
   }
 }
 
-/* Allocates the shadow of writable memory, in proportion to its size. */
-static heddle_status shadow(sim_machine *m, sim_memory *memory) {
-  memory->cell = hd_sim_cells(m->ctx, memory->n_bytes, memory->shift);
-  return memory->cell ? HEDDLE_OK : HEDDLE_NO_MEMORY;
-}
-
 static heddle_status start(sim_machine *m) {
   m->cta = hd_xzalloc(sizeof *m->cta * m->n_ctas);
   m->cluster = hd_xzalloc(sizeof *m->cluster * (m->n_ctas / m->cluster_size));
@@ -126,12 +110,23 @@ static heddle_status start(sim_machine *m) {
     hd_sim_vc_init(m, &m->cluster[i].barrier.arriving);
     hd_sim_vc_init(m, &m->cluster[i].barrier.done);
   }
-  for (uint32_t i = 0; i < m->n_buffers; i++)
-    if (m->buffer[i].buffer->writable)
-      HD_TRY(shadow(m, &m->buffer[i]));
+  for (uint32_t i = 0; i < m->n_buffers; i++) {
+    sim_memory *memory = &m->buffer[i];
+    if (memory->buffer->writable) {
+      memory->cell = hd_sim_cells(m->ctx, memory->n_bytes, memory->shift);
+      if (!memory->cell)
+        return HEDDLE_NO_MEMORY;
+    }
+  }
   m->tile = hd_xzalloc(sizeof *m->tile);
   m->waited = hd_xzalloc(m->program->n_insns + 1u);
-  fill_params(m);
+  m->param = hd_xzalloc(m->program->param_bytes);
+  for (uint32_t i = 0; i < m->program->n_params; i++) {
+    const sim_param *p = &m->program->param[i];
+    hd_arg_kind arg = m->plan->variant->param[i].arg;
+    if (arg != HD_ARG_NONE)
+      memcpy(m->param + p->offset, &m->values->v[arg], p->n_bytes < 8 ? p->n_bytes : 8);
+  }
   return HEDDLE_OK;
 }
 
@@ -160,15 +155,13 @@ static void tear_down(sim_machine *m) {
   hd_free(m->finding);
 }
 
-static void note_written(const sim_memory *memory) {
-  const hd_sim_buffer *b = memory->buffer;
-  for (uint64_t i = 0; b->written && i < b->n_bytes; i++)
-    b->written[i] = memory->cell && (memory->cell[i >> memory->shift].flags & SIM_CELL_WRITTEN);
-}
-
 static void finish_report(sim_machine *m) {
-  for (uint32_t i = 0; i < m->n_buffers; i++)
-    note_written(&m->buffer[i]);
+  for (uint32_t i = 0; i < m->n_buffers; i++) {
+    const sim_memory *memory = &m->buffer[i];
+    const hd_sim_buffer *b = memory->buffer;
+    for (uint64_t at = 0; b->written && at < b->n_bytes; at++)
+      b->written[at] = memory->cell && (memory->cell[at >> memory->shift].flags & SIM_CELL_WRITTEN);
+  }
   hd_sim_wait *waits = HD_NEW_ARRAY(m->arena, hd_sim_wait, m->program->n_insns);
   uint32_t n = 0;
   for (uint32_t i = 0; i < m->program->n_insns; i++)

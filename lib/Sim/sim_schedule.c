@@ -37,13 +37,6 @@ static uint32_t undefined_sources(sim_warp *w, const sim_insn *in) {
   return lanes;
 }
 
-static sim_step touch_all(sim_warp *w, const sim_insn *in) {
-  for (uint32_t i = 0; i < in->n_opnds; i++)
-    if (hd_sim_touch(w, in, &in->opnd[i]) == SIM_STOP)
-      return SIM_STOP;
-  return in->dst2.kind == SIM_REG ? hd_sim_touch(w, in, &in->dst2) : SIM_NEXT;
-}
-
 static sim_step complain_undefined(sim_warp *w, const sim_insn *in, uint32_t lanes,
                                    const char *what) {
   if (!lanes || (w->machine->options.off & HD_SIM_NO_UNDEFINED))
@@ -58,7 +51,10 @@ static sim_step execute(sim_warp *w, const sim_insn *in, uint32_t mask) {
     hd_sim_meet(w, mask);
   if (in->owns_registers)
     return in->exec(w, in, mask);
-  if (touch_all(w, in) == SIM_STOP)
+  for (uint32_t i = 0; i < in->n_opnds; i++)
+    if (hd_sim_touch(w, in, &in->opnd[i]) == SIM_STOP)
+      return SIM_STOP;
+  if (in->dst2.kind == SIM_REG && hd_sim_touch(w, in, &in->dst2) == SIM_STOP)
     return SIM_STOP;
   uint32_t undefined = undefined_sources(w, in) & mask;
   if (!in->pure && complain_undefined(w, in, undefined, "a source register") == SIM_STOP)

@@ -169,18 +169,14 @@ static sim_readers last_writer(const sim_cell *c) {
       .agent = c->writer, .clock = c->write_clock, .site = c->write_site, .wrote = true};
 }
 
-static uint32_t new_reader(sim_machine *m) {
-  if (m->free_readers) {
-    uint32_t i = m->free_readers;
-    m->free_readers = m->readers[i - 1].next;
-    return i;
-  }
-  HD_PUSH(m->readers, m->n_readers, m->reader_cap, (sim_readers){0});
-  return m->n_readers;
-}
-
 static void push_reader(sim_machine *m, sim_cell *c, sim_readers r) {
-  uint32_t i = new_reader(m);
+  uint32_t i = m->free_readers;
+  if (i) {
+    m->free_readers = m->readers[i - 1].next;
+  } else {
+    HD_PUSH(m->readers, m->n_readers, m->reader_cap, (sim_readers){0});
+    i = m->n_readers;
+  }
   r.next = c->more;
   m->readers[i - 1] = r;
   c->more = i;

@@ -137,14 +137,6 @@ static bool take_scales(sim_decode *d, sim_mma *s) {
   return scaled && (one ? n == 1 : s->kind == SIM_KIND_MXF4 ? n == 2 : n == 2 || n == 4);
 }
 
-static void take_collector(sim_decode *d) {
-  static const char *const uses[] = {"collector::a::fill", "collector::a::use",
-                                     "collector::a::lastuse", "collector::a::discard"};
-  for (size_t i = 0; i < HD_COUNT(uses); i++)
-    if (hd_sim_take(d, uses[i]))
-      return; /* a permission to cache, which has no effect here */
-}
-
 static bool operands_fit(const sim_insn *in) {
   const sim_mma *s = in->mma;
   roles r = roles_of(in);
@@ -163,13 +155,18 @@ static bool operands_fit(const sim_insn *in) {
 }
 
 heddle_status hd_sim_decode_tensor_mma(sim_decode *d, sim_insn *in) {
+  /* Permissions to cache, which have no effect here. */
+  static const char *const collectors[] = {"collector::a::fill", "collector::a::use",
+                                           "collector::a::lastuse", "collector::a::discard"};
   sim_mma *s = HD_NEW(d->arena, sim_mma);
   in->mma = s;
   in->op = SIM_OP_MMA;
   in->exec = exec_mma;
   in->accesses = true;
   s->sparse = s->ordered = hd_sim_take(d, "sp");
-  take_collector(d);
+  for (size_t i = 0; i < HD_COUNT(collectors); i++)
+    if (hd_sim_take(d, collectors[i]))
+      break;
   if (!take_kind(d, s))
     return HEDDLE_UNSUPPORTED;
   return take_scales(d, s) && operands_fit(in) ? HEDDLE_OK : HEDDLE_INVALID;

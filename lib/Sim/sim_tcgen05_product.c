@@ -54,13 +54,6 @@ static uint32_t column_at(uint32_t address, const hd_sim_tensor_coord *p) {
   return (address & 0xffff) + p->column;
 }
 
-static double a_value(const sim_plan *p, uint32_t word, uint32_t bit) {
-  uint64_t bits = word >> bit;
-  if (p->s.a_bits == 8 && hd_sim_source_width(p->s.a) == 6) /* 0xxxxxx0; 4-bit types: 00xxxx00 */
-    return hd_sim_decode_bits(p->s.a, bits >> 1 & 63);
-  return hd_sim_element(&p->s, p->s.a, p->s.a_bits, bits);
-}
-
 static sim_step read_a_row(const sim_access *a, sim_cta *cta, const sim_plan *p, uint32_t address,
                            uint32_t row) {
   uint32_t *word, *twin = NULL, n = p->columns * p->s.a_bits / 32;
@@ -76,9 +69,12 @@ static sim_step read_a_row(const sim_access *a, sim_cta *cta, const sim_plan *p,
     return hd_sim_find(a->m, "tmem", a->warp, a->lane, a->insn, NULL,
                        "row %u of A in lanes %u and %u differs: this shape reads both", row,
                        at.lane, at.lane + 64);
+  bool in_6_bits = p->s.a_bits == 8 && hd_sim_source_width(p->s.a) == 6;
   for (uint32_t k = 0; k < p->columns; k++) {
     at = hd_sim_coord_a5(p->paths, p->s.a_bits, row, k);
-    double value = a_value(p, word[at.column], at.bit);
+    uint64_t bits = word[at.column] >> at.bit; /* 6 bits: 0xxxxxx0; 4: 00xxxx00 */
+    double value = in_6_bits ? hd_sim_decode_bits(p->s.a, bits >> 1 & 63)
+                             : hd_sim_element(&p->s, p->s.a, p->s.a_bits, bits);
     a->m->tile->a[row][k] = p->idesc.negate_a ? -value : value;
   }
   return SIM_NEXT;
@@ -99,11 +95,6 @@ static sim_step read_a(sim_machine *m, const sim_async *op, sim_cta *cta, const 
   return SIM_NEXT;
 }
 
-/* Besides the ascending pairs, the ISA lists 0b0110. */
-static bool decode_meta(const sim_mma *s, uint32_t nibble, uint32_t kept[4]) {
-  return hd_sim_meta_decode(s->group, nibble, true, kept) || (s->group > 2 && nibble == 6);
-}
-
 static sim_step read_meta(sim_machine *m, const sim_async *op, sim_cta *cta, const sim_plan *p) {
   const sim_mma *s = &p->s;
   sim_access a = hd_sim_tensor_access(m, op, SIM_READ);
@@ -115,7 +106,8 @@ static sim_step read_meta(sim_machine *m, const sim_async *op, sim_cta *cta, con
           SIM_STOP)
         return SIM_STOP;
       uint32_t nibble = *word >> at.bit & 15;
-      if (!decode_meta(s, nibble, kept) &&
+      if (!hd_sim_meta_decode(s->group, nibble, true, kept) &&
+          !(s->group > 2 && nibble == 6) && /* listed by the ISA besides the ascending pairs */
           hd_sim_find(
               m, "metadata", op->warp, op->lane, op->insn, NULL,
               "bits %u to %u of lane %u, column %u are 0x%x (row %u, group %u): not a legal "

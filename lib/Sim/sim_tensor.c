@@ -23,10 +23,6 @@ uint32_t hd_sim_box_bytes(const hd_tmap *map) {
   return n;
 }
 
-static uint32_t swizzle_span(hd_swizzle swizzle) {
-  return swizzle == HD_SWIZZLE_NONE ? 0 : 16u << swizzle;
-}
-
 /* One row of the box (dimension 0): the part inside the tensor. */
 typedef struct row {
   uint64_t address; /* of the first element that is inside */
@@ -64,7 +60,8 @@ static bool next_row(const hd_tmap *map, uint32_t at[5]) {
 
 static sim_step check_map(sim_machine *m, const sim_async *op) {
   const hd_tmap *map = op->tmap;
-  uint32_t width = map->box[0] * hd_sim_element_bytes(map->elem), span = swizzle_span(map->swizzle);
+  uint32_t width = map->box[0] * hd_sim_element_bytes(map->elem);
+  uint32_t span = map->swizzle == HD_SWIZZLE_NONE ? 0 : 16u << map->swizzle;
   bool strides = map->base % 16 == 0;
   for (int32_t i = 1; i < map->rank; i++)
     strides &= map->stride[i] % 16 == 0;

@@ -81,7 +81,11 @@ const char *hd_sim_text_word(parser *p) {
   return p->at == start ? NULL : hd_arena_strndup(p->arena, start, (size_t)(p->at - start));
 }
 
-static heddle_status skip_braces(parser *p) {
+heddle_status hd_sim_text_skip_statement(parser *p) {
+  while (p->at < p->end && hd_sim_text_peek(p) != ';' && hd_sim_text_peek(p) != '{')
+    p->at++;
+  if (hd_sim_text_accept(p, ';'))
+    return HEDDLE_OK;
   int depth = 0;
   do {
     char c = hd_sim_text_peek(p);
@@ -91,12 +95,6 @@ static heddle_status skip_braces(parser *p) {
     p->at++;
   } while (depth > 0);
   return HEDDLE_OK;
-}
-
-heddle_status hd_sim_text_skip_statement(parser *p) {
-  while (p->at < p->end && hd_sim_text_peek(p) != ';' && hd_sim_text_peek(p) != '{')
-    p->at++;
-  return hd_sim_text_accept(p, ';') ? HEDDLE_OK : skip_braces(p);
 }
 
 /* ---- numbers ---- */
@@ -110,31 +108,23 @@ static bool read_bits(const char *digits, int base, bool suffix, uint64_t *bits)
          end[suffix && (*end == 'U' || *end == 'u')] == '\0';
 }
 
-/* 0f and 8 digits: the bits of an f32; 0d and 16: of an f64. */
-static bool read_float_bits(const char *text, uint8_t fp, uint64_t *bits) {
-  return strlen(text) == (fp == 1 ? 10 : 18) && read_bits(text + 2, 16, false, bits);
-}
-
-static bool read_decimal(const char *text, uint64_t *bits) {
-  char *end;
-  *bits = hd_sim_f64_bits(hd_strtod(text, &end));
-  return *end == '\0';
-}
-
 static heddle_status number(parser *p, const char *text, sim_opnd *o) {
   char kind = text[0] == '0' ? (char)tolower((unsigned char)text[1]) : 0;
   uint64_t bits = 0;
   bool whole;
   *o = (sim_opnd){.kind = SIM_IMM};
   o->fp = kind == 'f' ? 1 : kind == 'd' || strchr(text, '.') ? 2 : 0;
-  if (kind == 'f' || kind == 'd')
-    whole = read_float_bits(text, o->fp, &bits);
-  else if (o->fp)
-    whole = read_decimal(text, &bits);
-  else if (kind == 'b')
+  if (kind == 'f' || kind == 'd') { /* the bits of an f32 in 8 digits, of an f64 in 16 */
+    whole = strlen(text) == (kind == 'f' ? 10 : 18) && read_bits(text + 2, 16, false, &bits);
+  } else if (o->fp) {
+    char *end;
+    bits = hd_sim_f64_bits(hd_strtod(text, &end));
+    whole = *end == '\0';
+  } else if (kind == 'b') {
     whole = read_bits(text + 2, 2, true, &bits);
-  else
+  } else {
     whole = read_bits(text, 0, true, &bits);
+  }
   o->imm = (int64_t)bits;
   if (whole)
     return HEDDLE_OK;

@@ -104,17 +104,10 @@ void hd_sim_tensor_done(sim_machine *m, const sim_async *op) {
   issuer->n_done++;
 }
 
-static bool is_move(const sim_async *op) {
-  return op->insn->op == SIM_OP_LD || op->insn->op == SIM_OP_ST;
-}
-
-static uint32_t mover_agent(const sim_machine *m, const sim_warp *w, bool store) {
-  return m->agent_mover + 2 * w->index + store;
-}
-
 sim_access hd_sim_tensor_access(sim_machine *m, const sim_async *op, uint8_t kind) {
-  uint32_t local = is_move(op) ? mover_agent(m, op->warp, op->insn->op == SIM_OP_ST)
-                               : m->agent_tensor + op->warp->index * 32 + op->lane;
+  bool store = op->insn->op == SIM_OP_ST, move = store || op->insn->op == SIM_OP_LD;
+  uint32_t local = move ? m->agent_mover + 2 * op->warp->index + store
+                        : m->agent_tensor + op->warp->index * 32 + op->lane;
   return (sim_access){.m = m, .warp = op->warp, .lane = op->lane, .insn = op->insn,
                       .view = {&op->tensor->view, SIM_NO_AGENT, 0},
                       .agent = hd_sim_agent(op->warp->cta, local), .clock = op->tensor->number,

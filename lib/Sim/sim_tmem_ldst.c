@@ -19,15 +19,6 @@ static move move_of(const sim_insn *in) {
 
 /* ---- registers of loads ---- */
 
-static sim_step claim_registers(sim_warp *w, const sim_insn *in, const move *v, uint32_t number) {
-  if (hd_sim_touch(w, in, v->values) == SIM_STOP)
-    return SIM_STOP;
-  for (uint32_t r = 0; r < v->n && in->op == SIM_OP_LD; r++)
-    if (v->values->vec[r].kind == SIM_REG)
-      w->mover->loading[v->values->vec[r].reg] = number;
-  return SIM_NEXT;
-}
-
 /* ---- completion ---- */
 
 /* The cell of a thread's register; `part` 1: the second column of a packed pair. */
@@ -124,21 +115,17 @@ static sim_step address_of(sim_warp *w, const sim_insn *in, uint32_t mask, const
   return check_lanes(w, in, v, *address);
 }
 
-static void keep_values(sim_warp *w, const move *v, sim_tensor_op *op) {
-  op->value = hd_xmalloc(sizeof *op->value * 32 * v->n);
-  for (uint32_t r = 0; r < v->n; r++)
-    for (uint32_t l = 0; l < 32; l++)
-      op->value[32 * r + l] = (uint32_t)hd_sim_read_lane(w, &v->values->vec[r], l);
-}
-
 static sim_step exec_move(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_machine *m = w->machine;
   bool store = in->op == SIM_OP_ST;
   move v = move_of(in);
   uint32_t address;
   if (address_of(w, in, mask, &v, &address) == SIM_STOP ||
-      claim_registers(w, in, &v, w->mover->n_issued[0] + 1) == SIM_STOP)
+      hd_sim_touch(w, in, v.values) == SIM_STOP)
     return SIM_STOP;
+  for (uint32_t r = 0; r < v.n && !store; r++)
+    if (v.values->vec[r].kind == SIM_REG)
+      w->mover->loading[v.values->vec[r].reg] = w->mover->n_issued[0] + 1;
   if (store && (hd_sim_undefined(w, v.values) & mask) &&
       !(m->options.off & HD_SIM_NO_UNDEFINED) &&
       hd_sim_find(m, "undefined", w, 0, in, NULL, "a source register has no value") == SIM_STOP)
@@ -146,8 +133,12 @@ static sim_step exec_move(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_async *op = hd_sim_tensor_move(w, mask, in, store ? complete_st : complete_ld);
   op->tensor->address = address;
   op->tensor->split = v.split ? (uint32_t)v.split->imm : 0;
-  if (store)
-    keep_values(w, &v, op->tensor);
+  if (store) {
+    op->tensor->value = hd_xmalloc(sizeof *op->tensor->value * 32 * v.n);
+    for (uint32_t r = 0; r < v.n; r++)
+      for (uint32_t l = 0; l < 32; l++)
+        op->tensor->value[32 * r + l] = (uint32_t)hd_sim_read_lane(w, &v.values->vec[r], l);
+  }
   return hd_sim_async_push(m, op);
 }
 

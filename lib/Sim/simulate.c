@@ -53,14 +53,6 @@ static uint64_t add_buffer(launch *l, hd_arg_kind kind, const void *data, uint64
   return address;
 }
 
-static void take_arg(launch *l, size_t i) {
-  heddle_arg arg = l->from->args[i];
-  hd_arg_kind kind = l->kind[i];
-  bool pointer = hd_arg_class_of(kind) == HEDDLE_CLASS_PTR;
-  l->values.v[kind] = pointer && arg.ptr ? add_buffer(l, kind, arg.ptr, l->from->arg_bytes[i])
-                                         : hd_arg_bits(hd_arg_class_of(kind), arg);
-}
-
 static heddle_status take_args(heddle_context *ctx, launch *l) {
   for (int i = 0; i < l->manifest.n_args; i++)
     if (hd_arg_is_passed(&l->manifest.arg[i]))
@@ -71,8 +63,14 @@ static heddle_status take_args(heddle_context *ctx, launch *l) {
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "simulate.args",
                     "got no %s; legal: an array of %zu, one for each argument",
                     l->from->args ? "arg_bytes" : "args", l->n_passed);
-  for (size_t i = 0; i < l->n_passed; i++)
-    take_arg(l, i);
+  for (size_t i = 0; i < l->n_passed; i++) {
+    heddle_arg arg = l->from->args[i];
+    hd_arg_kind kind = l->kind[i];
+    heddle_arg_class of = hd_arg_class_of(kind);
+    l->values.v[kind] = of == HEDDLE_CLASS_PTR && arg.ptr
+                            ? add_buffer(l, kind, arg.ptr, l->from->arg_bytes[i])
+                            : hd_arg_bits(of, arg);
+  }
   return HEDDLE_OK;
 }
 
