@@ -102,14 +102,10 @@ static void say(heddle_context *ctx, const hd_module *module, const hd_check_fin
   }
 }
 
-static bool is_checkable(const hd_module *module) {
-  return module->level == HD_LEVEL_ROLE && module->sync_placed;
-}
-
 static heddle_status check(heddle_context *ctx, const hd_module *module,
                            const hd_check_options *options, hd_check_report *report) {
   uint64_t before = hd_memory_shortages();
-  if (!is_checkable(module))
+  if (module->level != HD_LEVEL_ROLE || !module->sync_placed)
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = module->file}, "check.level",
                     "got a module without synchronisation; legal: level=role sync=placed");
   HD_TRY(hd_verify(ctx, module, NULL));

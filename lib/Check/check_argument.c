@@ -46,11 +46,6 @@ static int64_t copied_pitch(const hd_ck_kernel *k, int32_t elem_bits) {
   return (bytes + LINE - 1) / LINE * LINE;
 }
 
-/* The workspace holds the products, whose columns a later kernel combines. */
-static bool is_combined(const hd_ck_kernel *k) {
-  return k->program.product.op && hd_op_has(k->program.product.op, HD_ATTR_COMBINE_D);
-}
-
 /* Checks maps of two dimensions, and of three for a batch. Maps in run order have more dimensions
  * and are checked at the copy. */
 static void check_map(hd_ck_kernel *k, const hd_op *map, const hd_op *buffer) {
@@ -127,9 +122,9 @@ static void check_use(hd_ck_kernel *k, const hd_op *op, const struct use *use) {
     return;
   }
   hd_arg_kind arg = buffer ? held_by(buffer, source) : use->arg;
-  bool elsewhere = (arg == HD_ARG_B && is_copied(k)) ||
-                   (op->kind == HD_OP_STORE_TILE && is_combined(k));
-  if (elsewhere)
+  const hd_op *product = k->program.product.op;
+  bool combines = product && hd_op_has(product, HD_ATTR_COMBINE_D); /* in a later kernel */
+  if ((arg == HD_ARG_B && is_copied(k)) || (op->kind == HD_OP_STORE_TILE && combines))
     arg = HD_ARG_WORKSPACE;
   if (hd_op_arg(source) != arg)
     hd_ck_static_find(k, "data", op, "the argument that the op is for",

@@ -126,14 +126,6 @@ static void arrive(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int3
              (long long)ring->count);
 }
 
-/* Notes an arrival at another CTA, which relies on R3's assumption if it releases nothing. Copies
- * need no such note: the receiving CTA waits for their bytes. */
-static void reach(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, bool releases) {
-  m->report->n_assumed_r3 += !releases;
-  w->remote_op = step->op;
-  w->remote_time = w->now;
-}
-
 /* A mask of the CTAs at whose barriers the op arrives; 0 after a finding. */
 static int64_t ranks_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
   int64_t ranks = hd_op_int(step->op, HD_ATTR_RANK, (int64_t)1 << w->cta);
@@ -165,8 +157,13 @@ void hd_ck_barrier_arrive(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
       continue;
     bool far = cta != w->cta;
     hd_ck_release how = thread ? HD_CK_PUBLISH : HD_CK_ELECTED;
-    if (far)
-      reach(m, w, step, releases);
+    /* An arrival at another CTA relies on R3's assumption if it releases nothing. Copies need no
+     * such note: the receiving CTA waits for their bytes. */
+    if (far) {
+      m->report->n_assumed_r3 += !releases;
+      w->remote_op = step->op;
+      w->remote_time = w->now;
+    }
     hd_ck_mbarrier_at(m, cta, slot)->sent |= far && releases;
     arrive(m, w, step, HD_AT_barrier_barrier, cta, slot, far && !releases ? HD_CK_REMOTE : how,
            thread ? 32 : 1);

@@ -22,19 +22,9 @@ static int64_t parts_of(const hd_op *op) {
   return (column_bytes(op) + panel - 1) / panel;
 }
 
-/* Creates the record of D, by columns and their parts. */
-static void note_sizes(hd_ck_machine *m, const hd_ck_step *step) {
-  hd_ck_extents *x = m->extents;
-  if (x->m >= 0)
-    return;
-  x->m = m->at.t * STRIP;
-  x->n = parts_of(step->op) * COLUMNS;
-  x->store_op = step->op;
-  hd_ck_store_begin(x);
-}
-
 void hd_ck_combine(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   const hd_op *op = step->op;
+  hd_ck_extents *x = m->extents;
   int64_t column = w->env[step->args[HD_AT_combine_global_column]].i,
           part = w->env[step->args[HD_AT_combine_global_part]].i,
           n = w->env[step->args[HD_AT_combine_global_n]].i,
@@ -42,7 +32,12 @@ void hd_ck_combine(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
           ldd = w->env[step->args[HD_AT_combine_global_ldd]].i;
   if (m->at.n < 0)
     return hd_ck_undecided(m, op, "columns of a number of products that no argument gives");
-  note_sizes(m, step);
+  if (x->m < 0) { /* the record of D, by columns and their parts */
+    x->m = m->at.t * STRIP;
+    x->n = parts_of(op) * COLUMNS;
+    x->store_op = op;
+    hd_ck_store_begin(x);
+  }
   if (n != m->at.n)
     return wrong(m, w, step, "mask with n of the launch", "columns of the products", n,
                  m->at.n);

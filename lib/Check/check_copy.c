@@ -49,17 +49,6 @@ static int64_t in_matrix(const hd_ck_machine *m, const hd_ck_ring *buffer, int64
   return m->extents->apart_a && stride > 0 ? byte % stride : byte;
 }
 
-/* CTAs that receive a copy; 0 after a finding. */
-static int64_t receivers(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
-  int64_t mask = hd_op_int(step->op, HD_ATTR_MULTICAST, (int64_t)1 << w->cta);
-  if (mask > 0 && !(mask >> m->program->cluster))
-    return mask;
-  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-             "name CTAs of the cluster", "multicast to %lld in a cluster of %d CTAs",
-             (long long)mask, m->program->cluster);
-  return 0;
-}
-
 bool hd_ck_same_ring(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t operand,
                      const hd_ck_region *region) {
   if (step->n_args <= operand) {
@@ -84,7 +73,12 @@ bool hd_ck_same_ring(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *st
 static void land(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t operand,
                  hd_ck_region region, uint64_t tag) {
   const hd_ck_ring *ring = hd_ck_barrier(m->program, step->op->operands[operand]);
-  int64_t mask = receivers(m, w, step), bytes = region.range.hi - region.range.lo;
+  int64_t mask = hd_op_int(step->op, HD_ATTR_MULTICAST, (int64_t)1 << w->cta);
+  int64_t bytes = region.range.hi - region.range.lo;
+  if (mask <= 0 || mask >> m->program->cluster)
+    return hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+                      "name CTAs of the cluster", "multicast to %lld in a cluster of %d CTAs",
+                      (long long)mask, m->program->cluster);
   for (int32_t cta = 0; cta < m->program->cluster && !m->stop; cta++) {
     if (!(mask >> cta & 1))
       continue;
@@ -253,20 +247,6 @@ typedef struct row_copy {
   int64_t base; /* byte offset of the matrix of a batch */
 } row_copy;
 
-static row_copy read_row_copy(const hd_ck_warp *w, const hd_ck_step *step) {
-  return (row_copy){
-      .pitch = w->env[step->args[HD_AT_copy_rows_pitch]].i,
-      .first_row = w->env[step->args[HD_AT_copy_rows_row]].i,
-      .first_byte = w->env[step->args[HD_AT_copy_rows_byte]].i,
-      .row_bytes_exist = w->env[step->args[HD_AT_copy_rows_row_bytes]].i,
-      .rows_exist = w->env[step->args[HD_AT_copy_rows_rows]].i,
-      .rows = hd_op_int(step->op, HD_ATTR_ROWS, 0),
-      .row_bytes = hd_op_int(step->op, HD_ATTR_ROW_BYTES, 0),
-      .offset = hd_op_int(step->op, HD_ATTR_OFFSET, 0),
-      .vec = hd_op_int(step->op, HD_ATTR_VEC, 0),
-      .base = step->n_args > HD_AT_copy_rows_base ? w->env[step->args[HD_AT_copy_rows_base]].i : 0};
-}
-
 static void note_b(hd_ck_machine *m, const hd_op *op, const row_copy *c) {
   hd_ck_extents *x = m->extents;
   bool same = x->b_rows < 0 || (x->b_rows == c->rows_exist && x->b_row_bytes == c->row_bytes_exist);
@@ -371,7 +351,18 @@ static bool known_layout(const hd_op *arg, const hd_ck_ring *buffer, const row_c
 }
 
 void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  row_copy c = read_row_copy(w, step);
+  const hd_ck_value *env = w->env;
+  row_copy c = {
+      .pitch = env[step->args[HD_AT_copy_rows_pitch]].i,
+      .first_row = env[step->args[HD_AT_copy_rows_row]].i,
+      .first_byte = env[step->args[HD_AT_copy_rows_byte]].i,
+      .row_bytes_exist = env[step->args[HD_AT_copy_rows_row_bytes]].i,
+      .rows_exist = env[step->args[HD_AT_copy_rows_rows]].i,
+      .rows = hd_op_int(step->op, HD_ATTR_ROWS, 0),
+      .row_bytes = hd_op_int(step->op, HD_ATTR_ROW_BYTES, 0),
+      .offset = hd_op_int(step->op, HD_ATTR_OFFSET, 0),
+      .vec = hd_op_int(step->op, HD_ATTR_VEC, 0),
+      .base = step->n_args > HD_AT_copy_rows_base ? env[step->args[HD_AT_copy_rows_base]].i : 0};
   hd_ck_region region;
   if (!hd_ck_region_of(m, w, step, HD_AT_copy_rows_buffer, HD_AT_copy_rows_cursor, &region) ||
       !row_copy_fits(m, w, step, &c))

@@ -18,17 +18,6 @@ static int64_t parts_of(const hd_op *copy) {
   return (hd_op_int(copy, HD_ATTR_ROW_BYTES, 0) + panel - 1) / panel;
 }
 
-/* Creates the record of the copy, by rows and parts, in place of D's. */
-static void note_sizes(hd_ck_machine *m, const hd_ck_step *step) {
-  hd_ck_extents *x = m->extents;
-  if (x->m >= 0)
-    return;
-  x->m = m->at.n * STRIP;
-  x->n = parts_of(step->op) * COLUMNS;
-  x->store_op = step->op;
-  hd_ck_store_begin(x);
-}
-
 /* The name of the argument that is copied. */
 static const char *name_source(const hd_op *copy) {
   const hd_op *source = hd_copy_global_source(copy)->op;
@@ -37,6 +26,7 @@ static const char *name_source(const hd_op *copy) {
 
 void hd_ck_copy_global(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   const hd_op *op = step->op;
+  hd_ck_extents *x = m->extents;
   int64_t row = w->env[step->args[HD_AT_copy_global_row]].i,
           part = w->env[step->args[HD_AT_copy_global_part]].i,
           rows = w->env[step->args[HD_AT_copy_global_n]].i,
@@ -49,7 +39,12 @@ void hd_ck_copy_global(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
     return hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, op, -1),
                       "the argument that the op is for", "what is copied is argument %s, not b",
                       name_source(op));
-  note_sizes(m, step);
+  if (x->m < 0) { /* the record of the copy, by rows and parts, in place of D's */
+    x->m = m->at.n * STRIP;
+    x->n = parts_of(op) * COLUMNS;
+    x->store_op = op;
+    hd_ck_store_begin(x);
+  }
   if (rows != m->at.n)
     return wrong(m, w, step, "bounds", "mask with n of the launch", "rows", rows, m->at.n);
   if (hd_op_int(op, HD_ATTR_BYTES, 0) < hd_op_int(op, HD_ATTR_ROW_BYTES, 0))

@@ -4,16 +4,11 @@
 #include "Check/check_machine.h"
 #include "IR/shared_layout.h"
 
-/* Group sizes around the size of a tile. */
-static int64_t size_of_group(int64_t routing, int64_t i, int64_t unit) {
-  const int64_t sizes[] = {0, 1, unit - 1, unit, unit + 1};
-  return sizes[(uint64_t)(i + routing) % HD_COUNT(sizes)];
-}
-
 int64_t hd_ck_group_columns(int64_t routing, int64_t g, int64_t unit) {
+  const int64_t sizes[] = {0, 1, unit - 1, unit, unit + 1}; /* around the size of a tile */
   int64_t n = routing;
   for (int64_t i = 0; i < g; i++)
-    n += size_of_group(routing, i, unit);
+    n += sizes[(uint64_t)(i + routing) % HD_COUNT(sizes)];
   return n;
 }
 

@@ -46,21 +46,17 @@ typedef struct shape {
   const hd_op *groups; /* the table of groups; NULL: none */
 } shape;
 
-/* Of two maps the one with the smaller boxes. */
-static void note_box(shape *s, const hd_op *map) {
-  const hd_attr *box = hd_op_attr(map, HD_ATTR_BOX);
-  int64_t lines = 1;
-  for (int32_t i = 1; i < box->n; i++)
-    lines *= box->ints[i];
-  s->line = box->ints[0];
-  s->lines = s->lines && s->lines < lines ? s->lines : lines;
-}
-
 static heddle_status note_arg(void *user, hd_op *op) {
   shape *s = user;
   bool of_b = hd_op_arg(op) == HD_ARG_B || hd_op_arg(op) == HD_ARG_WORKSPACE; /* B's copy */
-  if (op->kind == HD_OP_TMAP && of_b)
-    note_box(s, op);
+  if (op->kind == HD_OP_TMAP && of_b) { /* of two maps the one with the smaller boxes */
+    const hd_attr *box = hd_op_attr(op, HD_ATTR_BOX);
+    int64_t lines = 1;
+    for (int32_t i = 1; i < box->n; i++)
+      lines *= box->ints[i];
+    s->line = box->ints[0];
+    s->lines = s->lines && s->lines < lines ? s->lines : lines;
+  }
   if (hd_act_is_pair(hd_op_str(op, HD_ATTR_ACT)))
     s->unit_m = HD_CK_STRIP;
   if (op->kind == HD_OP_GROUP_TABLE)
@@ -257,11 +253,6 @@ static void free_extents(hd_ck_extents *x) {
   hd_free(x->claims);
 }
 
-/* Each CTA stores the tiles that it multiplies: no tile is shared over k. */
-static bool owns_tiles(const hd_ck_kernel *k) {
-  return k->program.splits <= 1 && !k->program.streams && !k->program.counts;
-}
-
 /* Pitches that the problem fixes are set here; those of arguments when the argument is read. */
 static hd_ck_extents no_extents(const hd_ck_kernel *k) {
   return (hd_ck_extents){.m = -1, .n = -1, .rows_of_d = 1, .n_k_blocks = -1, .b_rows = -1,
@@ -286,8 +277,9 @@ static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int3
   if (is_clean(k) && whole)
     check_workspace(k, &at, &x);
   bool empty = x.groups && x.groups->before[x.groups->g] == 0; /* no group has a column */
+  bool shares = k->program.splits > 1 || k->program.streams || k->program.counts; /* over k */
   if (is_clean(k) && whole && (x.m < 1 || x.n < 1) && !empty && first == 0 &&
-      (last == n - 1 || owns_tiles(k)))
+      (last == n - 1 || !shares))
     hd_ck_static_find(k, "coverage", k->program.kernel, "a tile and a store for the first CTA",
                       "D is never written");
   if (is_clean(k) && whole && first == 0 && last == n - 1)

@@ -12,16 +12,13 @@ void hd_ck_mix_path(hd_ck_warp *w, uint64_t what) {
   w->lap ^= w->lap >> 29;
 }
 
-static bool same_load(const hd_ck_frag *x, const hd_ck_frag *y) {
-  return x->root >= 0 && x->root == y->root && x->touched == y->touched;
-}
-
 /* R5: a fragment that a wgmma may still read must not be moved or overwritten. A fragment that was
  * loaded into the registers to which it is carried (load.meta's last operand) does not move. */
 static void check_held(hd_ck_machine *m, const hd_ck_warp *w, int32_t from, int32_t to) {
   const hd_ck_frag *old = &w->env[to].frag, *moved = &w->env[from].frag;
   uint32_t done = w->clock[hd_ck_component(m, w->id, HD_CK_WGMMA)];
-  bool comes = old->read_by > done && !same_load(moved, old);
+  bool same_load = moved->root >= 0 && moved->root == old->root && moved->touched == old->touched;
+  bool comes = old->read_by > done && !same_load;
   if (!comes && (moved->read_by <= done || moved->home == to))
     return;
   hd_check_access here = hd_ck_here(m, w, m->program->steps[w->at].op, -1);

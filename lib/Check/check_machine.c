@@ -78,19 +78,6 @@ void hd_ck_machine_free(hd_ck_machine *m) {
 
 /* --- control flow --------------------------------------------------------------------------- */
 
-static void branch(hd_ck_warp *w, const hd_ck_step *step) {
-  bool taken = w->env[step->args[HD_AT_if_condition]].i != 0;
-  hd_ck_mix_path(w, taken ? 3 : 5);
-  w->at = taken ? w->at + 1 : step->target;
-}
-
-/* Only the first warp executes a role of thread-issued work. */
-static void enter_role(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  const hd_ck_role *role = &m->program->roles[step->role];
-  bool mine = w->role == step->role && (!role->single || w->index == role->warp_lo);
-  w->at = mine ? w->at + 1 : step->target;
-}
-
 /* --- ops ------------------------------------------------------------------------------------ */
 
 /* Thread-issued ops run in one lane of the role's first warp. */
@@ -100,19 +87,12 @@ static bool is_mine(const hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
   return w->index == (step->role < 0 ? 0 : m->program->roles[step->role].warp_lo);
 }
 
-static void commit_copies(hd_ck_warp *w) { w->copies_committed++; }
-
 static void wait_copies(hd_ck_warp *w, const hd_ck_step *step) {
   int64_t pending = hd_op_int(step->op, HD_ATTR_PENDING, 0);
   if (pending >= w->copies_committed)
     return;
   uint32_t done = w->copies_committed - (uint32_t)pending;
   w->copies_done = done > w->copies_done ? done : w->copies_done;
-}
-
-static void fence_proxy(hd_ck_warp *w) {
-  w->fenced = w->now;
-  w->copies_fenced = w->copies_done;
 }
 
 /* R8: no global access before grid.wait, except reads of A and its scales if weights_ready. */
@@ -137,14 +117,6 @@ static void check_launch(hd_ck_machine *m, hd_ck_warp *w, const hd_op *op) {
   hd_check_access at = hd_ck_here(m, w, op, -1);
   hd_ck_find(m, "R8", (hd_check_access){0}, at, "grid.wait before grid.launch",
              "%s lets the dependent kernel start before grid.wait", at.text);
-}
-
-/* The operands that the four warps of a warpgroup must agree on: scalars and cursors. */
-static void mix_group(hd_ck_warp *w, const hd_ck_step *step) {
-  w->group_path = w->group_path * 31 + (uint64_t)w->at;
-  for (int32_t i = 0; i < step->n_args; i++)
-    if (step->op->operands[i]->type.kind != HD_TYPE_FRAG)
-      w->group_path = (w->group_path ^ (uint64_t)w->env[step->args[i]].i) * 0x9e3779b97f4a7c15u;
 }
 
 typedef void run_op(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
@@ -209,9 +181,11 @@ static bool own_op(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   case HD_OP_FENCE_BARRIER_INIT:
     return hd_ck_barrier_fence_inits(m, w), true;
   case HD_OP_FENCE_PROXY:
-    return fence_proxy(w), true;
+    w->fenced = w->now;
+    w->copies_fenced = w->copies_done;
+    return true;
   case HD_OP_CP_ASYNC_COMMIT:
-    return commit_copies(w), true;
+    return w->copies_committed++, true;
   case HD_OP_CP_ASYNC_WAIT:
     return wait_copies(w, step), true;
   case HD_OP_WGMMA_COMMIT:
@@ -238,8 +212,13 @@ static void run_one(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   if (hd_ck_scalar(m, w, step))
     return;
   hd_ck_mix_path(w, (uint64_t)w->at << 4);
-  if (hd_op_get_info(kind)->issuer == HD_BY_WARPGROUP)
-    mix_group(w, step);
+  if (hd_op_get_info(kind)->issuer == HD_BY_WARPGROUP) {
+    /* The operands that the four warps must agree on: scalars and cursors. */
+    w->group_path = w->group_path * 31 + (uint64_t)w->at;
+    for (int32_t i = 0; i < step->n_args; i++)
+      if (step->op->operands[i]->type.kind != HD_TYPE_FRAG)
+        w->group_path = (w->group_path ^ (uint64_t)w->env[step->args[i]].i) * 0x9e3779b97f4a7c15u;
+  }
   if (!is_mine(m, w, step))
     return;
   check_dependence(m, w, step->op);
@@ -247,10 +226,6 @@ static void run_one(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     run_ops[kind](m, w, step);
   else if (!own_op(m, w, step))
     hd_ck_undecided(m, step->op, "an op whose effects the checker does not know yet");
-}
-
-static bool is_meeting(hd_op_kind kind) {
-  return kind == HD_OP_CTA_SYNC || kind == HD_OP_ROLE_SYNC || kind == HD_OP_CLUSTER_SYNC;
 }
 
 /* Skips cursors, and loops that carry nothing else: they do not affect control flow. */
@@ -266,7 +241,7 @@ static void list_one(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 /* Executes an op, or leaves the warp blocked at it. */
 static void run_or_stop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_op_kind kind = step->op->kind;
-  if (is_meeting(kind))
+  if (kind == HD_OP_CTA_SYNC || kind == HD_OP_ROLE_SYNC || kind == HD_OP_CLUSTER_SYNC)
     w->state = HD_CK_AT_SYNC;
   else if (kind == HD_OP_BARRIER_WAIT && !hd_ck_barrier_wait(m, w, step))
     w->state = HD_CK_AT_BARRIER;
@@ -295,14 +270,22 @@ static void advance(hd_ck_machine *m, hd_ck_warp *w) {
     return;
   case HD_CK_NEXT:
     return hd_ck_next_iteration(m, w, step);
-  case HD_CK_IF:
-    return branch(w, step);
+  case HD_CK_IF: {
+    bool taken = w->env[step->args[HD_AT_if_condition]].i != 0;
+    hd_ck_mix_path(w, taken ? 3 : 5);
+    w->at = taken ? w->at + 1 : step->target;
+    return;
+  }
   case HD_CK_JOIN:
     hd_ck_copy_values(m, w, step->args, step->outs, step->n_args);
     w->at = step->target;
     return;
-  case HD_CK_ROLE:
-    return enter_role(m, w, step);
+  case HD_CK_ROLE: { /* only the first warp executes a role of thread-issued work */
+    const hd_ck_role *role = &m->program->roles[step->role];
+    bool mine = w->role == step->role && (!role->single || w->index == role->warp_lo);
+    w->at = mine ? w->at + 1 : step->target;
+    return;
+  }
   case HD_CK_LEAVE:
     w->at++;
     return hd_ck_leave_last(w);

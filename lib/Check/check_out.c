@@ -17,10 +17,6 @@ static uint64_t tag_of(hd_ck_machine *m, const hd_ck_step *step, int64_t g, int6
   return ((matrix << STRIP_BITS | strip) << COLUMN_BITS | block) << CELL_BITS;
 }
 
-static int64_t columns_of(const hd_ck_region *region, int64_t strip) {
-  return region->buffer->bytes * 8 / (strip * region->buffer->elem_bits);
-}
-
 /* Whether row and column begin a strip and a block; D's edges are checked elsewhere. `first`: the
  * first column of a group. */
 static bool in_grid(hd_ck_machine *m, const hd_ck_step *step, int64_t strip, int64_t row,
@@ -140,7 +136,8 @@ void hd_ck_copy_out(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
                "row %lld, column %lld of D get values that were staged for other elements",
                (long long)row,
                (long long)col);
-  for (int64_t i = 0; i < columns_of(&region, strip); i += BLOCK)
+  int64_t columns = region.buffer->bytes * 8 / (strip * region.buffer->elem_bits);
+  for (int64_t i = 0; i < columns; i += BLOCK)
     hd_ck_store_mark(m, w, step, g, row, col + i);
 }
 

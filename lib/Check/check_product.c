@@ -37,16 +37,6 @@ static const hd_op *find_argument(const hd_ck_kernel *k, hd_arg_kind arg) {
   return NULL;
 }
 
-/* A size is either fixed or an argument; a pitch is neither if a tensor map contains it. */
-static void check_size(hd_ck_kernel *k, const struct size *size) {
-  const hd_op *product = k->program.product.op, *arg = find_argument(k, size->arg);
-  bool fixed = hd_op_has(product, size->key);
-  if (fixed && arg)
-    differ(k, arg, hd_attr_name(size->key), "an argument", "a constant");
-  else if (size->is_needed && !fixed && !arg)
-    differ(k, product, hd_attr_name(size->key), "a constant", "an argument");
-}
-
 /* --- operands and epilogue ------------------------------------------------------------------ */
 
 static const hd_attr_key epilogue[] = {
@@ -184,8 +174,15 @@ void hd_ck_check_product(hd_ck_kernel *k) {
   const hd_op *product = k->program.product.op;
   if (!product)
     return;
-  for (size_t i = 0; i < HD_COUNT(sizes); i++)
-    check_size(k, &sizes[i]);
+  /* A size is either fixed or an argument; a pitch is neither if a tensor map contains it. */
+  for (size_t i = 0; i < HD_COUNT(sizes); i++) {
+    const hd_op *arg = find_argument(k, sizes[i].arg);
+    bool fixed = hd_op_has(product, sizes[i].key);
+    if (fixed && arg)
+      differ(k, arg, hd_attr_name(sizes[i].key), "an argument", "a constant");
+    else if (sizes[i].is_needed && !fixed && !arg)
+      differ(k, product, hd_attr_name(sizes[i].key), "a constant", "an argument");
+  }
   if (k->program.transposed != hd_op_is(product, HD_ATTR_B_ORDER, "mn_major"))
     differ(k, product, "B", k->program.transposed ? "mn_major" : "k_major",
            hd_op_str(product, HD_ATTR_B_ORDER));

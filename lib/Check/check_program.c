@@ -133,16 +133,6 @@ const hd_ck_ring *hd_ck_barrier(const hd_ck_program *p, const hd_value *value) {
   return ring_of(p->barriers, p->n_barriers, value);
 }
 
-static void add_role(hd_ck_program *p, const hd_op *op) {
-  if (p->n_roles == HD_CK_MAX_ROLES)
-    return refuse(p, op, "more than 8 roles");
-  p->roles[p->n_roles++] = (hd_ck_role){.op = op,
-                                        .name = hd_op_str(op, HD_ATTR_NAME),
-                                        .warp_lo = (int32_t)hd_op_int(op, HD_ATTR_WARP_LO, 0),
-                                        .n_warps = (int32_t)hd_op_int(op, HD_ATTR_N_WARPS, 0),
-                                        .single = hd_op_has(op, HD_ATTR_SINGLE)};
-}
-
 /* --- steps ---------------------------------------------------------------------------------- */
 
 static int32_t push(hd_ck_program *p, hd_ck_code code, const hd_op *op, int32_t role) {
@@ -255,7 +245,13 @@ static void flatten_role(hd_ck_program *p, const hd_op *op, int32_t role) {
   if (role >= 0)
     return refuse(p, op, "a role inside a role");
   int32_t at = push(p, HD_CK_ROLE, op, p->n_roles);
-  add_role(p, op);
+  if (p->n_roles == HD_CK_MAX_ROLES)
+    return refuse(p, op, "more than 8 roles");
+  p->roles[p->n_roles++] = (hd_ck_role){.op = op,
+                                        .name = hd_op_str(op, HD_ATTR_NAME),
+                                        .warp_lo = (int32_t)hd_op_int(op, HD_ATTR_WARP_LO, 0),
+                                        .n_warps = (int32_t)hd_op_int(op, HD_ATTR_N_WARPS, 0),
+                                        .single = hd_op_has(op, HD_ATTR_SINGLE)};
   if (p->refusal)
     return;
   flatten(p, op->regions[0], p->n_roles - 1);

@@ -52,11 +52,6 @@ static int64_t read_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
   return (int64_t)(tag / (uint64_t)cells);
 }
 
-/* The operand of a tile (0 A, 1 B): a high bit of its number. */
-static int64_t owner_of(int64_t tile, int32_t cells) {
-  return tile / (int64_t)(of_b / (uint64_t)cells);
-}
-
 static void copy_tiles(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta) {
   hd_ck_region to, from;
   if (!hd_ck_tensor_region(m, w, step, cta, HD_AT_tcgen05_cp_to, HD_AT_tcgen05_cp_cursor, &to) ||
@@ -95,7 +90,7 @@ static bool read_bands(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
   const hd_spec_row *row = step->row;
   int64_t each = hd_spec_scales_a_row(row), before = b->k_block * each;
   int64_t word = (before % WORD + b->step * row->scale_vec) / WORD;
-  const uint64_t owner = of_b / TILE_CELLS;
+  const int64_t owner = (int64_t)(of_b / TILE_CELLS); /* tile / owner: 0 A, 1 B */
   hd_ck_region region;
   if (!hd_ck_tensor_region(m, w, step, cta, 7 + which, 3, &region))
     return false;
@@ -107,10 +102,10 @@ static bool read_bands(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
   for (int64_t i = 0; i < bands; i++) {
     int64_t lo = (word * bands + i) * TENSOR_TILE_BYTES;
     tile[i] = read_tile(m, w, step, region, lo, TENSOR_TILE_CELLS);
-    if (tile[i] < 0 || !same(m, w, step, "operand (0 A, 1 B) of block scales",
-                             owner_of(tile[i], TILE_CELLS), which))
+    if (tile[i] < 0 ||
+        !same(m, w, step, "operand (0 A, 1 B) of block scales", tile[i] / owner, which))
       return false;
-    tile[i] = tile[i] % (int64_t)owner - before / WORD - word;
+    tile[i] = tile[i] % owner - before / WORD - word;
   }
   return true;
 }

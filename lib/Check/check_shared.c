@@ -108,17 +108,6 @@ static bool is_pipelined(const hd_ck_access *x, const hd_ck_access *y) {
           !strcmp(hd_op_str(x->op, HD_ATTR_ROW), hd_op_str(y->op, HD_ATTR_ROW)));
 }
 
-static void compare(hd_ck_machine *m, const hd_ck_warp *w, uint32_t first, uint32_t second) {
-  const hd_ck_access *x = &m->accesses[first], *y = &m->accesses[second];
-  m->report->n_pairs++;
-  if (is_over(m, x, y, is_tensor(y->kind) ? w->view : w->clock, is_async(y->kind)) ||
-      is_pipelined(x, y))
-    return;
-  hazard h = hazard_of(m, x, y, w->clock);
-  hd_check_access a = hd_ck_there(m, x), b = hd_ck_there(m, y);
-  hd_ck_find(m, h.rule, a, b, h.remedy, "%s %s %s", b.text, h.verb, a.text);
-}
-
 /* --- spans ---------------------------------------------------------------------------------- */
 
 /* One access to several spans. Recent comparisons are not repeated for the next spans. */
@@ -135,7 +124,15 @@ static void compare_once(pass *p, uint32_t first) {
     if (p->seen[i] == first)
       return;
   p->seen[p->at++ & 3] = first;
-  compare(p->m, p->w, first, p->id);
+  hd_ck_machine *m = p->m;
+  const hd_ck_access *x = &m->accesses[first], *y = &m->accesses[p->id];
+  m->report->n_pairs++;
+  if (is_over(m, x, y, is_tensor(y->kind) ? p->w->view : p->w->clock, is_async(y->kind)) ||
+      is_pipelined(x, y))
+    return;
+  hazard h = hazard_of(m, x, y, p->w->clock);
+  hd_check_access a = hd_ck_there(m, x), b = hd_ck_there(m, y);
+  hd_ck_find(m, h.rule, a, b, h.remedy, "%s %s %s", b.text, h.verb, a.text);
 }
 
 static uint32_t *ids_of(hd_ck_span *span) { return span->cap ? span->far : span->near; }

@@ -170,14 +170,6 @@ static bool read_metadata(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
   return true;
 }
 
-/* The selector must name the metadata of this k-step. */
-static void check_selector(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
-  const hd_spec_row *row = step->row;
-  int64_t k = hd_op_int(step->op, HD_ATTR_STEP, 0);
-  if (hd_op_int(step->op, HD_ATTR_SELECTOR, 0) != (row->n_selectors > 1 ? k : 0))
-    wrong_operand(m, w, step, "the selector names the metadata of another k-step");
-}
-
 /* Reads B's columns: those of a pair's first CTA, then those of its second. */
 static bool read_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t first,
                          int32_t n_ctas, int64_t columns, hd_ck_content *b) {
@@ -245,7 +237,9 @@ void hd_ck_tensor_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t columns = lane_bytes(&region) / 4;
   if (!read_columns(m, w, step, first, n_ctas, columns, &b))
     return;
-  check_selector(m, w, step);
+  int64_t k_step = step->row->n_selectors > 1 ? hd_op_int(step->op, HD_ATTR_STEP, 0) : 0;
+  if (hd_op_int(step->op, HD_ATTR_SELECTOR, 0) != k_step)
+    wrong_operand(m, w, step, "the selector names the metadata of another k-step");
   for (int32_t i = 0; i < n_ctas && !m->stop; i++) {
     if (!hd_ck_tensor_region(m, w, step, first + i, HD_AT_tcgen05_mma_sums,
                              HD_AT_tcgen05_mma_sums_cursor, &region))
