@@ -8,16 +8,6 @@
 #include "Support/memory.h"
 #include "Support/parallel.h"
 
-/* Checks that no earlier kernel has the same name. */
-static heddle_status check_name(hd_emitter *e, const hd_op *kernel) {
-  const char *name = hd_op_str(kernel, HD_ATTR_NAME);
-  for (const hd_op *op = kernel->region->first; op != kernel; op = op->next)
-    if (name && hd_op_is(op, HD_ATTR_NAME, name))
-      return hd_error(e->ctx, HEDDLE_INVALID, kernel->loc, "kernel.name",
-                      "two kernels have the name %s; legal: different names", name);
-  return HEDDLE_OK;
-}
-
 /* Finds the target, which must be the same for all kernels. */
 static heddle_status find_target(hd_emitter *e, const hd_module *module) {
   const char *name = NULL;
@@ -30,7 +20,11 @@ static heddle_status find_target(hd_emitter *e, const hd_module *module) {
       return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.target",
                       "kernels for %s and %s in one module; legal: one target", name, mine);
     name = mine;
-    HD_TRY(check_name(e, op));
+    const char *entry = hd_op_str(op, HD_ATTR_NAME);
+    for (const hd_op *earlier = module->body->first; earlier != op; earlier = earlier->next)
+      if (entry && hd_op_is(earlier, HD_ATTR_NAME, entry))
+        return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "kernel.name",
+                        "two kernels have the name %s; legal: different names", entry);
   }
   if (!name)
     return hd_error(e->ctx, HEDDLE_INVALID, HD_NOWHERE, "emit.module",
@@ -102,17 +96,6 @@ static heddle_status emit_kernels(const hd_emitter *e, emission *of, int32_t n) 
 
 /* ---- the text ---- */
 
-static void describe(hd_emitter *e, const hd_op *op, hd_emit_result *result) {
-  hd_emit_kernel *k = &result->kernel[result->n_kernels++];
-  hd_shared_layout layout = {0};
-  k->entry = hd_arena_strdup(&result->arena, hd_op_str(op, HD_ATTR_NAME));
-  k->n_threads = (int32_t)hd_op_int(op, HD_ATTR_THREADS, 0);
-  k->cluster = (int32_t)hd_op_int(op, HD_ATTR_CLUSTER, 1);
-  k->param = hd_emit_params(op, &result->arena, &k->n_params);
-  if (hd_shared_layout_make(e->ctx, op, &e->arena, &layout) == HEDDLE_OK)
-    k->shared_bytes = (int32_t)layout.n_bytes;
-}
-
 /* The caller's text as comment lines. */
 static void add_header(hd_strbuf *text, const char *header) {
   while (header && *header) {
@@ -146,7 +129,14 @@ static heddle_status emit_module(hd_emitter *e, const hd_module *module, hd_emit
   result->kernel = HD_NEW_ARRAY(&result->arena, hd_emit_kernel, n);
   HD_FOR_OPS(op, module->body) {
     of[result->n_kernels].kernel = op;
-    describe(e, op, result);
+    hd_emit_kernel *k = &result->kernel[result->n_kernels++];
+    hd_shared_layout layout = {0};
+    k->entry = hd_arena_strdup(&result->arena, hd_op_str(op, HD_ATTR_NAME));
+    k->n_threads = (int32_t)hd_op_int(op, HD_ATTR_THREADS, 0);
+    k->cluster = (int32_t)hd_op_int(op, HD_ATTR_CLUSTER, 1);
+    k->param = hd_emit_params(op, &result->arena, &k->n_params);
+    if (hd_shared_layout_make(e->ctx, op, &e->arena, &layout) == HEDDLE_OK)
+      k->shared_bytes = (int32_t)layout.n_bytes;
   }
   heddle_status status = emit_kernels(e, of, n);
   hd_strbuf text = {0};

@@ -21,18 +21,15 @@ static LLVMValueRef in_cta(hd_emitter *e, LLVMValueRef address, int64_t rank) {
                      "=r,r", &address, 1, HD_ASM_PURE);
 }
 
-/* The slot of a split. A CTA has one slot for each other split, and none for its own. */
-static LLVMValueRef slot_of(hd_emitter *e, LLVMValueRef split, int64_t owner) {
-  LLVMValueRef below = LLVMBuildICmp(e->b, LLVMIntULT, split, hd_emit_i32(e, owner), "");
-  return hd_emit_select(e, below, split, hd_emit_addi(e, split, -1));
-}
-
 /* Operands: buffer, place, split, splits, k-blocks, fragment, barrier. */
 heddle_status hd_emit_op_partial_send(hd_emitter *e, const hd_op *op) {
   const hd_type type = hd_partial_send_acc(op)->type;
   bool integer = type.elem == HEDDLE_S32;
   int64_t owner = hd_op_int(op, HD_ATTR_OWNER, 0);
-  LLVMValueRef slot = slot_of(e, hd_emit_get1(e, hd_partial_send_split(op)), owner);
+  /* A CTA has one slot for each other split, and none for its own. */
+  LLVMValueRef split = hd_emit_get1(e, hd_partial_send_split(op));
+  LLVMValueRef below = LLVMBuildICmp(e->b, LLVMIntULT, split, hd_emit_i32(e, owner), "");
+  LLVMValueRef slot = hd_emit_select(e, below, split, hd_emit_addi(e, split, -1));
   LLVMValueRef to =
       in_cta(e, lane_place(e, hd_partial_send_buffer(op), slot, hd_partial_send_place(op)), owner);
   LLVMValueRef done = hd_emit_get1(e, hd_partial_send_barrier(op));

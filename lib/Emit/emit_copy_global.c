@@ -66,26 +66,11 @@ static heddle_status find_row(hd_emitter *e, const hd_op *op, LLVMValueRef *row,
   return HEDDLE_OK;
 }
 
-static int32_t bytes_of(heddle_elem elem) { return heddle_elem_get(elem)->container_bits / 8; }
-
 /* The lowest set bit of the result is the alignment of all rows. */
 static LLVMValueRef find_alignment(hd_emitter *e, LLVMValueRef source, LLVMValueRef pitch_bytes) {
   LLVMValueRef address = LLVMBuildPtrToInt(e->b, source, e->i64, "");
   LLVMValueRef bits = LLVMBuildOr(e->b, address, pitch_bytes, "");
   return LLVMBuildTrunc(e->b, bits, e->i32, "");
-}
-
-/* Emits code for each width. The branch of the widest width that rows are aligned to is taken. */
-static void copy_by_width(hd_emitter *e, const part *p, LLVMValueRef alignment, int64_t widest,
-                          int64_t elem_bytes) {
-  for (int64_t width = widest; width >= elem_bytes; width /= 2) {
-    int64_t mask = (width == widest ? width : 2 * width) - 1;
-    LLVMValueRef low = hd_emit_and(e, alignment, hd_emit_i32(e, mask));
-    LLVMValueRef fits = hd_emit_eqi(e, low, width == widest ? 0 : width);
-    LLVMBasicBlockRef join = hd_emit_if(e, fits, "width");
-    copy_part(e, p, width);
-    hd_emit_endif(e, join);
-  }
 }
 
 static heddle_status check(hd_emitter *e, const hd_op *op, int64_t elem_bytes) {
@@ -103,9 +88,10 @@ static heddle_status check(hd_emitter *e, const hd_op *op, int64_t elem_bytes) {
 }
 
 heddle_status hd_emit_op_copy_global(hd_emitter *e, const hd_op *op) {
-  int64_t elem_bytes = bytes_of(hd_op_elem(op, HD_ATTR_TYPE));
+  int64_t elem_bytes = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits / 8;
   HD_TRY(check(e, op, elem_bytes));
   int64_t row_bytes = hd_op_int(op, HD_ATTR_ROW_BYTES, 0), widest = row_bytes & -row_bytes;
+  widest = widest < WIDEST ? widest : WIDEST;
   int64_t panel = hd_op_int(op, HD_ATTR_PANEL, 0);
   part p = {.bytes = panel < row_bytes ? panel : row_bytes};
   LLVMValueRef row = hd_emit_get1(e, hd_copy_global_row(op)), from = row;
@@ -123,8 +109,16 @@ heddle_status hd_emit_op_copy_global(hd_emitter *e, const hd_op *op) {
       hd_emit_add(e, hd_emit_muli(e, hd_emit_widen(e, row), hd_op_int(op, HD_ATTR_BYTES, 0)),
                   column));
   p.left = hd_emit_sub(e, hd_emit_i32(e, row_bytes), first);
-  copy_by_width(e, &p, find_alignment(e, source, pitch), widest < WIDEST ? widest : WIDEST,
-                elem_bytes);
+  LLVMValueRef alignment = find_alignment(e, source, pitch);
+  /* Code for each width: the branch of the widest width that rows are aligned to is taken. */
+  for (int64_t width = widest; width >= elem_bytes; width /= 2) {
+    int64_t mask = (width == widest ? width : 2 * width) - 1;
+    LLVMValueRef low = hd_emit_and(e, alignment, hd_emit_i32(e, mask));
+    LLVMValueRef fits = hd_emit_eqi(e, low, width == widest ? 0 : width);
+    LLVMBasicBlockRef end = hd_emit_if(e, fits, "width");
+    copy_part(e, &p, width);
+    hd_emit_endif(e, end);
+  }
   hd_emit_endif(e, join);
   return HEDDLE_OK;
 }

@@ -50,15 +50,6 @@ void hd_emit_load_vec(hd_emitter *e, int64_t vec, LLVMValueRef from, LLVMValueRe
     v[i] = w->n_regs == 1 ? all : LLVMBuildExtractValue(e->b, all, (unsigned)i, "");
 }
 
-static void store_chunk(hd_emitter *e, const struct width *w, const hd_chunk *chunk,
-                        LLVMValueRef const *v) {
-  LLVMValueRef args[6] = {chunk->dst, chunk->mine ? chunk->mine : LLVMConstInt(e->i1, 1, false)};
-  for (int i = 0; i < w->n_regs; i++)
-    args[2 + i] = v[i];
-  const char *text = hd_arena_printf(&e->arena, w->store, (long long)chunk->offset);
-  hd_emit_asm(e, e->none, text, w->store_constraints, args, 2 + w->n_regs, HD_ASM_MEMORY);
-}
-
 /* Copies the end of a row that is not a whole chunk, element by element, over the zeros stored
  * before. */
 static void copy_elements(hd_emitter *e, const hd_chunk *chunk, int64_t vec, int64_t elem) {
@@ -142,8 +133,14 @@ static void copy_batch(hd_emitter *e, const struct width *w, hd_chunk *chunk, in
     /* A chunk that does not exist completely is loaded as zeros. */
     hd_emit_load_vec(e, w->vec, chunk[i].src, hd_emit_eqi(e, chunk[i].size, w->vec), v[i]);
   }
-  for (int64_t i = 0; i < n; i++)
-    store_chunk(e, w, &chunk[i], v[i]);
+  for (int64_t i = 0; i < n; i++) {
+    LLVMValueRef always = LLVMConstInt(e->i1, 1, false);
+    LLVMValueRef args[6] = {chunk[i].dst, chunk[i].mine ? chunk[i].mine : always};
+    for (int r = 0; r < w->n_regs; r++)
+      args[2 + r] = v[i][r];
+    const char *text = hd_arena_printf(&e->arena, w->store, (long long)chunk[i].offset);
+    hd_emit_asm(e, e->none, text, w->store_constraints, args, 2 + w->n_regs, HD_ASM_MEMORY);
+  }
 }
 
 /* Chunks first to first + n - 1: all loads, then all stores. Returns the last chunk's source. */

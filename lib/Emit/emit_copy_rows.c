@@ -17,14 +17,6 @@ static LLVMValueRef loose_col(hd_emitter *e, const hd_rows_copy *c, int64_t i) {
   return hd_emit_muli(e, hd_emit_remi(e, index, c->per_row), c->vec);
 }
 
-static void place_first(hd_emitter *e, hd_rows_copy *c) {
-  int64_t n = c->order == HD_CHUNKS_LOOSE && c->n_mine <= MAX_HOISTED ? c->n_mine : 1;
-  for (int64_t i = 0; i < n; i++) {
-    c->row[i] = loose_row(e, c, i); /* ALONG: 0 */
-    c->col[i] = loose_col(e, c, i);
-  }
-}
-
 static LLVMValueRef row_of(hd_emitter *e, const hd_rows_copy *c, int64_t i) {
   if (c->order == HD_CHUNKS_LOOSE)
     return c->row[i] ? c->row[i] : loose_row(e, c, i);
@@ -126,7 +118,11 @@ heddle_status hd_emit_plan_rows(hd_emitter *e, const hd_op *op, hd_rows_copy *co
   c.row = HD_NEW_ARRAY(&e->arena, LLVMValueRef, c.n_mine);
   c.col = HD_NEW_ARRAY(&e->arena, LLVMValueRef, c.n_mine);
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
-  place_first(e, &c);
+  int64_t n_placed = c.order == HD_CHUNKS_LOOSE && c.n_mine <= MAX_HOISTED ? c.n_mine : 1;
+  for (int64_t i = 0; i < n_placed; i++) {
+    c.row[i] = loose_row(e, &c, i); /* ALONG: 0 */
+    c.col[i] = loose_col(e, &c, i);
+  }
   place_bases(e, &c);
   if (total % c.threads)
     c.last_is_mine = hd_emit_lt(e, e->role.thread, hd_emit_i32(e, total % c.threads));

@@ -304,17 +304,6 @@ void hd_emit_read_vectors(hd_emitter *e, const hd_strip *s, int32_t b, int32_t n
 
 /* ---- arithmetic ---- */
 
-/* up NULL: the activation is not gated. */
-static LLVMValueRef call_user(hd_emitter *e, const hd_strip *s, LLVMValueRef x, LLVMValueRef up,
-                              int32_t b, int h, int j) {
-  LLVMValueRef args[5] = {x, up};
-  unsigned n = up ? 2 : 1;
-  args[n++] = hd_emit_addi(e, s->row, 8 * h);
-  args[n++] = hd_emit_addi(e, s->col, hd_strip_column(s, b, j));
-  args[n++] = s->user_ptr;
-  return LLVMBuildCall2(e->b, LLVMGlobalGetValueType(s->user), s->user, args, n, "");
-}
-
 static LLVMValueRef add_integer(hd_emitter *e, const hd_strip *s, const hd_inputs *in,
                                    LLVMValueRef x, int h, int j) {
   if (in->c[h][j])
@@ -349,20 +338,22 @@ static LLVMValueRef before_act(hd_emitter *e, const hd_strip *s, const hd_inputs
   return s->integer ? add_integer(e, s, in, x, h, j) : add_float(e, s, in, x, h, j);
 }
 
-static LLVMValueRef finished(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b,
-                             int h, int j) {
-  LLVMValueRef x = s->acc[4 * b + 2 * h + j];
-  return s->factors ? LLVMBuildFMul(e->b, x, in->scale_b[j], "") : x;
-}
-
 LLVMValueRef hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h,
                             int j) {
-  if (s->finished)
-    return finished(e, s, in, b, h, j);
+  if (s->finished) {
+    LLVMValueRef acc = s->acc[4 * b + 2 * h + j];
+    return s->factors ? LLVMBuildFMul(e->b, acc, in->scale_b[j], "") : acc;
+  }
   LLVMValueRef x = before_act(e, s, in, b, h, j);
   LLVMValueRef up = s->pair ? before_act(e, s, in, b, 1, j) : NULL;
-  if (s->user)
-    return call_user(e, s, x, up, b, h, j);
+  if (s->user) {
+    LLVMValueRef args[5] = {x, up};
+    unsigned n = up ? 2 : 1;
+    args[n++] = hd_emit_addi(e, s->row, 8 * h);
+    args[n++] = hd_emit_addi(e, s->col, hd_strip_column(s, b, j));
+    args[n++] = s->user_ptr;
+    return LLVMBuildCall2(e->b, LLVMGlobalGetValueType(s->user), s->user, args, n, "");
+  }
   if (s->integer)
     return strcmp(s->act, "relu") == 0 ? hd_emit_max(e, x, hd_emit_i32(e, 0)) : x;
   x = hd_emit_activation(e, s->act, x);

@@ -121,26 +121,13 @@ static heddle_status set_registers(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-static void describe_role(hd_emitter *e, const hd_op *op) {
-  int64_t lo = hd_op_int(op, HD_ATTR_WARP_LO, 0), n = hd_op_int(op, HD_ATTR_N_WARPS, 1);
-  e->role = (hd_emit_role){.op = op, .n_warps = (int32_t)n};
-  e->role.warp = n == 1 ? hd_emit_i32(e, 0) : hd_emit_addi(e, e->warp, -lo);
-  e->role.thread = hd_emit_addi(e, e->thread, -lo * HD_LANES);
-  e->role.elected = hd_emit_eqi(e, e->thread, lo * HD_LANES);
-  e->role.one_thread = hd_op_has(op, HD_ATTR_SINGLE);
-}
-
-static bool has_op_after(const hd_op *op) {
-  for (op = op->next; op; op = op->next)
-    if (op->kind != HD_OP_ROLE)
-      return true;
-  return false;
-}
-
 /* Ops after the roles are executed by whole warps again. */
 static void rejoin(hd_emitter *e, const hd_op *op, LLVMBasicBlockRef join) {
   hd_emit_endif(e, join);
-  if (has_op_after(op)) {
+  const hd_op *after = op->next;
+  while (after && after->kind == HD_OP_ROLE)
+    after = after->next;
+  if (after) {
     LLVMValueRef all = hd_emit_i32(e, -1);
     hd_emit_intrinsic(e, "llvm.nvvm.bar.warp.sync", &all, 1);
   }
@@ -169,7 +156,11 @@ heddle_status hd_emit_op_role(hd_emitter *e, const hd_op *op) {
     after = hd_emit_if(e, LLVMBuildICmp(e->b, LLVMIntULT, warp, hd_emit_i32(e, n), ""), name);
   }
   HD_TRY(set_registers(e, op));
-  describe_role(e, op);
+  e->role = (hd_emit_role){.op = op, .n_warps = (int32_t)n};
+  e->role.warp = n == 1 ? hd_emit_i32(e, 0) : hd_emit_addi(e, e->warp, -lo);
+  e->role.thread = hd_emit_addi(e, e->thread, -lo * HD_LANES);
+  e->role.elected = hd_emit_eqi(e, e->thread, lo * HD_LANES);
+  e->role.one_thread = hd_op_has(op, HD_ATTR_SINGLE);
   if (e->role.one_thread) {
     LLVMValueRef elected = elect(e, &warp_join);
     one = hd_emit_if(e, elected, "elected");

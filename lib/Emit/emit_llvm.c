@@ -124,15 +124,6 @@ void hd_emit_set_target(hd_emitter *e, LLVMModuleRef module) {
   LLVMDisposeTargetData(layout);
 }
 
-static heddle_status verify(hd_emitter *e) {
-  char *message = NULL;
-  heddle_status status = HEDDLE_OK;
-  if (LLVMVerifyModule(e->module, LLVMReturnStatusAction, &message))
-    status = hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.verify", "%s", message);
-  LLVMDisposeMessage(message);
-  return status;
-}
-
 heddle_status hd_emit_run_passes(hd_emitter *e, LLVMModuleRef module, const char *passes,
                                  LLVMTargetMachineRef machine) {
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
@@ -166,8 +157,13 @@ static heddle_status generate(hd_emitter *e, char **ptx, size_t *n_bytes) {
 }
 
 heddle_status hd_emit_codegen(hd_emitter *e, char **ptx, size_t *n_bytes) {
-  HD_TRY(verify(e));
-  heddle_status status = hd_emit_run_passes(e, e->module, light, e->machine);
+  char *message = NULL;
+  heddle_status status = HEDDLE_OK;
+  if (LLVMVerifyModule(e->module, LLVMReturnStatusAction, &message))
+    status = hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.verify", "%s", message);
+  LLVMDisposeMessage(message);
+  if (status == HEDDLE_OK)
+    status = hd_emit_run_passes(e, e->module, light, e->machine);
   if (status == HEDDLE_OK && !e->failed)
     status = generate(e, ptx, n_bytes);
   return e->failed && status == HEDDLE_OK ? HEDDLE_INTERNAL : status;

@@ -51,23 +51,18 @@ static void by_asm(hd_emitter *e, const mma_call *m, LLVMValueRef *d) {
   hd_emit_row_asm(e, m->row, inputs, numbers, HD_COUNT(numbers), d);
 }
 
-/* Operands of the op: c, a, b, metadata. */
-static heddle_status check_registers(hd_emitter *e, const hd_op *op, const hd_spec_row *row) {
-  static const hd_operand_id order[] = {HD_OPERAND_C, HD_OPERAND_A, HD_OPERAND_B};
-  for (size_t i = 0; i < HD_COUNT(order); i++) {
-    int32_t n = hd_emit_type_count(op->operands[i]->type);
-    if (n != row->operand[order[i]].n_regs)
-      return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.registers",
-                      "operand %d of %s has %d registers; legal: %d, as %s takes", (int)i,
-                      hd_op_get_info(op->kind)->text, n, row->operand[order[i]].n_regs, row->name);
-  }
-  return HEDDLE_OK;
-}
-
 static heddle_status begin(hd_emitter *e, const hd_op *op, mma_call *m) {
+  static const hd_operand_id order[] = {HD_OPERAND_C, HD_OPERAND_A, HD_OPERAND_B};
   *m = (mma_call){.selector = hd_op_int(op, HD_ATTR_SELECTOR, 0)};
   HD_TRY(hd_emit_row(e, op, HD_FAMILY_MMA_SP, m->selector, &m->row));
-  HD_TRY(check_registers(e, op, m->row));
+  for (size_t i = 0; i < HD_COUNT(order); i++) {
+    int32_t n = hd_emit_type_count(op->operands[i]->type);
+    if (n != m->row->operand[order[i]].n_regs)
+      return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.registers",
+                      "operand %d of %s has %d registers; legal: %d, as %s takes", (int)i,
+                      hd_op_get_info(op->kind)->text, n, m->row->operand[order[i]].n_regs,
+                      m->row->name);
+  }
   m->c = hd_emit_get(e, hd_mma_acc(op), NULL);
   m->a = hd_emit_get(e, hd_mma_a(op), NULL);
   m->b = hd_emit_get(e, hd_mma_b(op), NULL);

@@ -123,18 +123,6 @@ static void store_codes(hd_emitter *e, const strip *s, LLVMValueRef block, LLVMV
   hd_emit_put_words(e, place(e, block, offset, HD_BLOCK_VALUE_BYTES), word, n_words);
 }
 
-static void pack_strip(hd_emitter *e, const strip *s, LLVMValueRef n_k_blocks) {
-  LLVMValueRef w[ROWS][WORDS], values[ROWS][VALUES], codes[ROWS];
-  LLVMValueRef in_slab = hd_emit_remi(e, hd_emit_divi(e, s->row, HD_STRIP_ROWS), HD_SLAB_STRIPS);
-  for (int h = 0; h < ROWS; h++)
-    load_row(e, s, h, w[h]);
-  for (int h = 0; h < ROWS; h++)
-    codes[h] = hd_emit_keep(e, &s->rank, w[h], values[h]);
-  LLVMValueRef block = find_block(e, s, n_k_blocks);
-  store_values(e, s, block, in_slab, values);
-  store_codes(e, s, block, in_slab, codes);
-}
-
 static heddle_status find_strip(hd_emitter *e, const hd_op *op, strip *s) {
   *s = (strip){.op = op, .elem = hd_op_elem(op, HD_ATTR_TYPE),
                .row = hd_emit_get1(e, hd_prune_pack_row(op)),
@@ -165,7 +153,15 @@ heddle_status hd_emit_op_prune_pack(hd_emitter *e, const hd_op *op) {
   int32_t k_block = hd_k_block_size(s.elem);
   LLVMValueRef n_k_blocks = hd_emit_divi(e, hd_emit_addi(e, s.k, k_block - 1), k_block);
   LLVMBasicBlockRef join = hd_emit_if(e, hd_emit_lt(e, s.k_block, n_k_blocks), "in_k");
-  pack_strip(e, &s, n_k_blocks);
+  LLVMValueRef w[ROWS][WORDS], values[ROWS][VALUES], codes[ROWS];
+  LLVMValueRef in_slab = hd_emit_remi(e, hd_emit_divi(e, s.row, HD_STRIP_ROWS), HD_SLAB_STRIPS);
+  for (int h = 0; h < ROWS; h++)
+    load_row(e, &s, h, w[h]);
+  for (int h = 0; h < ROWS; h++)
+    codes[h] = hd_emit_keep(e, &s.rank, w[h], values[h]);
+  LLVMValueRef block = find_block(e, &s, n_k_blocks);
+  store_values(e, &s, block, in_slab, values);
+  store_codes(e, &s, block, in_slab, codes);
   hd_emit_endif(e, join);
   return HEDDLE_OK;
 }

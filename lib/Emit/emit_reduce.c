@@ -11,17 +11,14 @@ enum { BLOCK = 8, ELEMS = 4 /* per block and lane */, FLOAT_BYTES = 4, ROWS = 12
 
 /* ---- finish.tile ---- */
 
-/* i1: all rows of the strip are rows of D. Warp-uniform. */
-static LLVMValueRef has_rows(hd_emitter *e, const hd_strip *s) {
-  return hd_emit_lt(e, hd_emit_addi(e, s->row0, s->halves * BLOCK - 1), s->m);
-}
-
 /* Sets rows outside of D to zero; n results, ELEMS per block. */
 static void clear_rows(hd_emitter *e, const hd_strip *s, LLVMValueRef *x, int32_t n) {
   LLVMValueRef *cleared = HD_NEW_ARRAY(&e->arena, LLVMValueRef, n);
   LLVMValueRef zero = LLVMConstReal(e->f32, 0);
   LLVMBasicBlockRef whole = LLVMGetInsertBlock(e->b);
-  LLVMValueRef part = LLVMBuildNot(e->b, has_rows(e, s), "");
+  /* Warp-uniform: all rows of the strip are rows of D. */
+  LLVMValueRef all = hd_emit_lt(e, hd_emit_addi(e, s->row0, s->halves * BLOCK - 1), s->m);
+  LLVMValueRef part = LLVMBuildNot(e->b, all, "");
   LLVMBasicBlockRef join = hd_emit_if(e, part, "rows");
   for (int32_t i = 0; i < n; i++)
     cleared[i] = hd_emit_select(e, s->row_ok[i % ELEMS / 2], x[i], zero);
@@ -181,10 +178,6 @@ typedef struct tile {
   LLVMValueRef block, column; /* of this thread */
 } tile;
 
-static double largest_of(heddle_elem elem) {
-  return elem == HEDDLE_E4M3 ? 448 : elem == HEDDLE_E5M2 ? 57344 : 127;
-}
-
 /* The address of this thread's word in a slot. */
 static LLVMValueRef word_of(hd_emitter *e, const tile *t, LLVMValueRef slot) {
   LLVMValueRef at = hd_emit_add(e, t->base, hd_emit_muli(e, slot, t->bytes));
@@ -205,7 +198,9 @@ static LLVMValueRef join_parts(hd_emitter *e, const tile *t) {
 /* Computes the scale by which the block is divided, and writes its inverse for the stores. */
 static LLVMValueRef make_scale(hd_emitter *e, const tile *t, LLVMValueRef absmax) {
   LLVMValueRef least = LLVMConstReal(e->f32, ldexp(1, -126)), one = LLVMConstReal(e->f32, 1);
-  LLVMValueRef most = LLVMConstReal(e->f32, largest_of(hd_op_elem(t->op, HD_ATTR_TYPE)));
+  heddle_elem elem = hd_op_elem(t->op, HD_ATTR_TYPE);
+  double largest = elem == HEDDLE_E4M3 ? 448 : elem == HEDDLE_E5M2 ? 57344 : 127;
+  LLVMValueRef most = LLVMConstReal(e->f32, largest);
   LLVMValueRef scale = LLVMBuildFDiv(e->b, absmax, most, "");
   LLVMValueRef small = LLVMBuildFCmp(e->b, LLVMRealOLT, scale, least, "");
   scale = hd_emit_select(e, small, least, scale);

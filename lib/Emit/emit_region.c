@@ -29,14 +29,6 @@ static bool is_pure(const hd_op *op) {
          hd_op_get_info(op->kind)->issuer == HD_BY_NONE;
 }
 
-static heddle_status emit_pure_before_run(hd_emitter *e, hd_emit_fn *lower, const hd_op *op) {
-  LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
-  LLVMPositionBuilderBefore(e->b, e->elected_branch);
-  heddle_status status = lower(e, op);
-  hd_emit_at(e, here);
-  return status;
-}
-
 /* ---- the table: one line per op that has a lowering ---- */
 
 static const struct lowering {
@@ -152,8 +144,13 @@ static heddle_status find_lowering(hd_emitter *e, const hd_op *op, hd_emit_fn **
 static heddle_status emit_op(hd_emitter *e, const hd_op *op) {
   hd_emit_fn *fn = NULL;
   HD_TRY(find_lowering(e, op, &fn));
-  if (e->elected_branch && is_pure(op))
-    return emit_pure_before_run(e, fn, op);
+  if (e->elected_branch && is_pure(op)) { /* goes before the run */
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
+    LLVMPositionBuilderBefore(e->b, e->elected_branch);
+    heddle_status status = fn(e, op);
+    hd_emit_at(e, here);
+    return status;
+  }
   if (hd_op_get_info(op->kind)->issuer == HD_BY_THREAD)
     open_run(e);
   else

@@ -92,15 +92,6 @@ static void store_user_element(hd_emitter *e, const hd_strip *s, const hd_inputs
   hd_emit_endif(e, join);
 }
 
-static void store_user(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end) {
-  hd_inputs in[HD_MOST_RUN / 2];
-  for (int32_t b = first; b < end; b += s->run / 2) {
-    hd_emit_read_inputs(e, s, b, true, in);
-    for (int32_t i = 0, each = 2 * s->halves; i < s->run * s->halves; i++)
-      store_user_element(e, s, &in[i / each], b + i / each, i / 2 % s->halves, i % 2);
-  }
-}
-
 /* ---- the fast path ---- */
 
 /* How many blocks are stored together, and how. */
@@ -317,7 +308,12 @@ static void store_fast(hd_emitter *e, const hd_strip *s, const store_form *form,
 static void store_slow(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end,
                        const hd_pair *pair) {
   if (s->user) {
-    store_user(e, s, first, end);
+    hd_inputs in[HD_MOST_RUN / 2];
+    for (int32_t b = first; b < end; b += s->run / 2) {
+      hd_emit_read_inputs(e, s, b, true, in);
+      for (int32_t i = 0, each = 2 * s->halves; i < s->run * s->halves; i++)
+        store_user_element(e, s, &in[i / each], b + i / each, i / 2 % s->halves, i % 2);
+    }
     return;
   }
   for (int32_t b = first; b < end; b += HD_PUT_BLOCKS)
@@ -334,11 +330,6 @@ static LLVMValueRef rows_go_fast(hd_emitter *e, const hd_strip *s, int64_t align
   low = hd_emit_and(e, low, hd_emit_i64(e, align - 1));
   LLVMValueRef rows = hd_emit_lt(e, hd_emit_addi(e, s->row0, s->halves * HALF_ROWS - 1), s->m);
   return hd_emit_and(e, hd_emit_eqi(e, low, 0), rows);
-}
-
-/* i1: the first column of block b is inside n. Warp-uniform. */
-static LLVMValueRef reaches(hd_emitter *e, const hd_strip *s, int32_t b) {
-  return hd_emit_lt(e, hd_emit_addi(e, s->col0, BLOCK * b), s->n);
 }
 
 /* i1: all columns of the blocks before `end` are inside n. Warp-uniform. */
@@ -427,15 +418,6 @@ heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s) {
   return hd_emit_epilogue_open(e, s);
 }
 
-static void store_either(hd_emitter *e, const hd_strip *s, const store_form *form,
-                         LLVMValueRef fast_rows, int32_t first, int32_t end, hd_pair *pair) {
-  fork f = begin_inside(e, hd_emit_and(e, fast_rows, has_columns(e, s, end)));
-  store_fast(e, s, form, first, end, pair);
-  begin_edge(e, &f);
-  store_slow(e, s, first, end, pair);
-  end_edge(e, &f);
-}
-
 /* A strip with rows or columns outside of D, or unaligned addresses. If columns may be outside, the
  * path is chosen for each group of a form's blocks. */
 static void store_edge(hd_emitter *e, const hd_strip *s, const store_form *form,
@@ -446,11 +428,18 @@ static void store_edge(hd_emitter *e, const hd_strip *s, const store_form *form,
   int32_t n_each = whole ? end - first : form->n_blocks;
   for (int32_t b = first, next; b < end; b = next) {
     next = b + n_each < end ? b + n_each : end;
-    LLVMBasicBlockRef some = hd_emit_if(e, reaches(e, s, b), "some");
-    if (whole)
+    /* Warp-uniform: the first column of block b is inside n. */
+    LLVMValueRef reaches = hd_emit_lt(e, hd_emit_addi(e, s->col0, BLOCK * b), s->n);
+    LLVMBasicBlockRef some = hd_emit_if(e, reaches, "some");
+    if (whole) {
       store_slow(e, s, b, next, pair);
-    else
-      store_either(e, s, form, fast_rows, b, next, pair);
+    } else {
+      fork f = begin_inside(e, hd_emit_and(e, fast_rows, has_columns(e, s, next)));
+      store_fast(e, s, form, b, next, pair);
+      begin_edge(e, &f);
+      store_slow(e, s, b, next, pair);
+      end_edge(e, &f);
+    }
     hd_emit_endif(e, some);
   }
 }
@@ -478,13 +467,10 @@ static int32_t group_blocks(const hd_strip *s) {
   return s->halves * s->d.bytes <= 4 && !reads ? s->n_blocks : GROUP;
 }
 
-static int32_t run_of(const hd_op *op) {
-  int32_t bytes = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits / 8;
-  return hd_op_is(op, HD_ATTR_PATH, "permuted") && bytes ? WIDE / bytes : 2;
-}
-
 heddle_status hd_emit_op_store_tile(hd_emitter *e, const hd_op *op) {
-  hd_strip s = {.op = op, .run = run_of(op)};
+  int32_t bytes = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits / 8;
+  bool permuted = hd_op_is(op, HD_ATTR_PATH, "permuted") && bytes;
+  hd_strip s = {.op = op, .run = permuted ? WIDE / bytes : 2};
   HD_TRY(hd_emit_strip_open(e, &s));
   const store_form *form = find_form(&s, hd_op_str(op, HD_ATTR_PATH));
   hd_pair *pair = HD_NEW_ARRAY(&e->arena, hd_pair, 2 * s.n_blocks);

@@ -137,13 +137,6 @@ static heddle_status descriptor_a(hd_emitter *e, const hd_op *op, LLVMValueRef *
   return HEDDLE_OK;
 }
 
-/* If the selector distinguishes k-steps, they share columns; else each k-step has two columns. */
-static LLVMValueRef metadata(hd_emitter *e, const hd_op *op, const hd_spec_row *row,
-                             LLVMValueRef slot) {
-  int64_t step = hd_op_int(op, HD_ATTR_STEP, 0);
-  return hd_emit_addi(e, slot, row->n_selectors > 1 ? 0 : 2 * step);
-}
-
 /* The block scales of the op's k-step. */
 typedef struct scale_place {
   LLVMValueRef a, b; /* addresses in tensor memory */
@@ -201,7 +194,10 @@ heddle_status hd_emit_op_tcgen05_mma(hd_emitter *e, const hd_op *op) {
   int64_t n = hd_tensor_slot_columns(hd_emit_def(hd_tcgen05_mma_sums(op)));
   if (row->scale_vec)
     HD_TRY(find_scales(e, op, row, n, &scales));
-  LLVMValueRef inputs[8] = {d, a, b, metadata(e, op, row, meta), idesc_of(e, op, row, n, &scales)};
+  /* If the selector distinguishes k-steps, they share columns; else each has two columns. */
+  int64_t column = row->n_selectors > 1 ? 0 : 2 * hd_op_int(op, HD_ATTR_STEP, 0);
+  meta = hd_emit_addi(e, meta, column);
+  LLVMValueRef inputs[8] = {d, a, b, meta, idesc_of(e, op, row, n, &scales)};
   int32_t n_inputs = 5;
   if (row->scale_vec) {
     inputs[n_inputs++] = scales.a;

@@ -110,13 +110,6 @@ static void refuse_spills(hd_ptxas_report *report) {
   }
 }
 
-/* Reads the log twice, since a remark may precede the line that introduces its entry. */
-static void read_log(const char *log, hd_ptxas_report *report) {
-  for_lines(log, read_line, report);
-  for_lines(log, read_remark, report);
-  refuse_spills(report);
-}
-
 heddle_status hd_ptxas_gate(heddle_context *ctx, const hd_ptxas_report *report) {
   return report->rule ? hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, report->rule, "%s",
                                  report->refusal)
@@ -176,8 +169,11 @@ static heddle_status run(heddle_context *ctx, const char *ptxas, const char *ptx
     status = was_stopped(code) ? hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "ptxas.run",
                                           "%s ended with %d", ptxas, code)
                                : refused(ctx, hd_strbuf_text(&log), code);
-  if (status == HEDDLE_OK)
-    read_log(hd_strbuf_text(&log), report);
+  if (status == HEDDLE_OK) { /* twice: a remark may precede the line that introduces its entry */
+    for_lines(hd_strbuf_text(&log), read_line, report);
+    for_lines(hd_strbuf_text(&log), read_remark, report);
+    refuse_spills(report);
+  }
   report->log = hd_strbuf_take(&log);
   return status;
 }

@@ -297,16 +297,6 @@ static heddle_status check_instruction(heddle_context *ctx, LLVMValueRef in) {
 
 /* ---- functions and the module ---- */
 
-static heddle_status check_body(heddle_context *ctx, LLVMValueRef function, int *weight) {
-  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
-    for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-      if (++*weight > MAX_WEIGHT)
-        return hd_user_refuse(ctx, "user.size", "more than 20000 instructions", "up to 20000");
-      HD_TRY(check_instruction(ctx, i));
-    }
-  return HEDDLE_OK;
-}
-
 /* The chain of calls that leads to a function. */
 typedef struct call_path {
   const struct call_path *up;
@@ -348,7 +338,12 @@ static heddle_status check_function(heddle_context *ctx, LLVMValueRef function, 
     return hd_user_refuse(ctx, "user.function", LLVMGetValueName(function),
                           "functions of fixed arguments, without exception handlers, garbage "
                           "collection, coroutines, prefix data, naked, strictfp");
-  HD_TRY(check_body(ctx, function, weight));
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
+    for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+      if (++*weight > MAX_WEIGHT)
+        return hd_user_refuse(ctx, "user.size", "more than 20000 instructions", "up to 20000");
+      HD_TRY(check_instruction(ctx, i));
+    }
   return check_calls(ctx, &(call_path){NULL, function, 0, &calls});
 }
 

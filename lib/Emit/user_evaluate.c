@@ -373,17 +373,15 @@ double hd_user_call(const hd_user_function *f, hd_user_memory *memory, double ac
   }
 }
 
-static bool is_evaluated(const hd_user_instruction *in) {
-  return !(in->op == HD_USER_LLVMLoad && hd_user_is_ptr(in->type)) &&
-         !(in->op == HD_USER_LLVMICmp && hd_user_is_ptr(in->operand[0].type));
-}
-
 heddle_status hd_user_check_evaluated(heddle_context *ctx, const hd_user_function *f) {
-  for (int32_t i = 0; i < f->n_instructions; i++)
-    if (!is_evaluated(&f->instruction[i]))
+  for (int32_t i = 0; i < f->n_instructions; i++) {
+    const hd_user_instruction *in = &f->instruction[i];
+    if ((in->op == HD_USER_LLVMLoad && hd_user_is_ptr(in->type)) ||
+        (in->op == HD_USER_LLVMICmp && hd_user_is_ptr(in->operand[0].type)))
       return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "user.evaluate",
                       "the user function has %s, which the host cannot evaluate for the "
                       "comparison; legal: arithmetic of numbers, loads of them",
-                      hd_user_ops[f->instruction[i].op].name);
+                      hd_user_ops[in->op].name);
+  }
   return HEDDLE_OK;
 }

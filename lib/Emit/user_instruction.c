@@ -258,10 +258,6 @@ static heddle_status find_op(hd_user_reader *r, hd_user_op *op) {
          "of intrinsics, br, switch, ret");
 }
 
-static bool ends_block(hd_user_op op) {
-  return op == HD_USER_LLVMBr || op == HD_USER_LLVMSwitch || op == HD_USER_LLVMRet;
-}
-
 heddle_status hd_user_read_instruction(hd_user_reader *r, bool *ended) {
   hd_user_function *f = r->f;
   hd_user_word result = {0};
@@ -276,7 +272,7 @@ heddle_status hd_user_read_instruction(hd_user_reader *r, bool *ended) {
   }
   (void)hd_user_accept_word(r, "tail");
   HD_TRY(find_op(r, &in->op));
-  *ended = ends_block(in->op);
+  *ended = in->op == HD_USER_LLVMBr || in->op == HD_USER_LLVMSwitch || in->op == HD_USER_LLVMRet;
   if (*ended == (result.n > 0))
     return hd_user_refuse_here(r, "a result of what has one, and of nothing else");
   bool first = f->n_blocks == 0 ? f->n_instructions == 0

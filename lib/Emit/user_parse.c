@@ -30,15 +30,6 @@ static heddle_status begin_block(hd_user_reader *r) {
   return HEDDLE_OK;
 }
 
-static heddle_status read_block(hd_user_reader *r) {
-  bool ended = false;
-  HD_TRY(begin_block(r));
-  while (!ended)
-    HD_TRY(hd_user_read_instruction(r, &ended));
-  r->f->block_end[r->f->n_blocks++] = r->f->n_instructions;
-  return HEDDLE_OK;
-}
-
 /* Replaces the labels in branches and phis by block numbers. */
 static heddle_status resolve_labels(hd_user_reader *r) {
   hd_user_function *f = r->f;
@@ -97,9 +88,13 @@ static heddle_status read_function(hd_user_reader *r, const char *wanted, bool *
   *found = true;
   HD_TRY(read_parameters(r));
   HD_TRY(hd_user_expect(r, '{'));
-  do
-    HD_TRY(read_block(r));
-  while (!hd_user_accept_char(r, '}'));
+  do {
+    bool ended = false;
+    HD_TRY(begin_block(r));
+    while (!ended)
+      HD_TRY(hd_user_read_instruction(r, &ended));
+    r->f->block_end[r->f->n_blocks++] = r->f->n_instructions;
+  } while (!hd_user_accept_char(r, '}'));
   return resolve_labels(r);
 }
 

@@ -173,13 +173,20 @@ static heddle_status sum_indices(printing *p, LLVMValueRef gep, int64_t *constan
   return HEDDLE_OK;
 }
 
-static heddle_status put_value_of_constant(printing *p, LLVMValueRef constant, char name[32]);
+static heddle_status put_bytes(printing *p, LLVMValueRef gep, const char *result);
 
 /* Names an address: a value or a table. For a constant expression, prints instructions in the
  * current block that compute the address. */
 static heddle_status name_address(printing *p, LLVMValueRef address, char name[32]) {
-  if (LLVMIsAConstantExpr(address))
-    return put_value_of_constant(p, address, name);
+  if (LLVMIsAConstantExpr(address)) {
+    LLVMOpcode opcode = LLVMGetConstOpcode(address);
+    if (opcode == LLVMAddrSpaceCast && type_of(LLVMTypeOf(address)) == HD_USER_PTR)
+      return name_address(p, LLVMGetOperand(address, 0), name);
+    if (opcode != LLVMGetElementPtr)
+      return refuse(p, address);
+    snprintf(name, 32, "%%h%d", p->n_helpers++);
+    return put_bytes(p, address, name);
+  }
   if (!LLVMIsAInstruction(address) && !LLVMIsAArgument(address) && !LLVMIsAGlobalVariable(address))
     return put_operand(p, address);
   snprintf(name, 32, "%c%s", LLVMIsAGlobalVariable(address) ? '@' : '%', LLVMGetValueName(address));
@@ -207,17 +214,6 @@ static heddle_status put_bytes(printing *p, LLVMValueRef gep, const char *result
     hd_strbuf_printf(p->out, "  %s = getelementptr i8, %s %s, i64 %" PRId64 "\n", result, pointer,
                      base, constant);
   return HEDDLE_OK;
-}
-
-static heddle_status put_value_of_constant(printing *p, LLVMValueRef constant, char name[32]) {
-  if (LLVMGetConstOpcode(constant) == LLVMAddrSpaceCast &&
-      type_of(LLVMTypeOf(constant)) == HD_USER_PTR)
-    return name_address(p, LLVMGetOperand(constant, 0), name);
-  if (LLVMGetConstOpcode(constant) != LLVMGetElementPtr)
-    return refuse(p, constant);
-  int helper = p->n_helpers++;
-  snprintf(name, 32, "%%h%d", helper);
-  return put_bytes(p, constant, name);
 }
 
 /* ---- instructions ---- */

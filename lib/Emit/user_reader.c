@@ -279,15 +279,6 @@ static heddle_status read_int_constant(hd_user_reader *r, hd_user_type type, int
   return HEDDLE_OK;
 }
 
-static heddle_status find_table(hd_user_reader *r, hd_user_word word, int32_t *index) {
-  for (int32_t i = 0; i < r->f->n_tables; i++)
-    if (r->f->table[i].name_bytes == word.n && !memcmp(r->f->table[i].name, word.at, word.n)) {
-      *index = i;
-      return HEDDLE_OK;
-    }
-  return hd_user_refuse_here(r, "a constant that is defined above");
-}
-
 /* Reads an operand of a given type: a local value, the address of a table, or a number. */
 heddle_status hd_user_read_operand(hd_user_reader *r, hd_user_type type, hd_user_operand *operand) {
   hd_user_word word;
@@ -305,7 +296,12 @@ heddle_status hd_user_read_operand(hd_user_reader *r, hd_user_type type, hd_user
   if (r->at < r->end && *r->at == '@' && type == HD_USER_PTR) {
     HD_TRY(hd_user_read_name(r, '@', &word));
     operand->kind = HD_USER_TABLE;
-    return find_table(r, word, &operand->index);
+    for (int32_t i = 0; i < r->f->n_tables; i++)
+      if (r->f->table[i].name_bytes == word.n && !memcmp(r->f->table[i].name, word.at, word.n)) {
+        operand->index = i;
+        return HEDDLE_OK;
+      }
+    return hd_user_refuse_here(r, "a constant that is defined above");
   }
   if (hd_user_is_int(type)) {
     operand->kind = HD_USER_INT;

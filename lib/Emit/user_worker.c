@@ -93,15 +93,6 @@ static bool is_bitcode(const hd_user_source *s) {
          (memcmp(s->ir, "BC\xc0\xde", 4) == 0 || memcmp(s->ir, "\xde\xc0\x17\x0b", 4) == 0);
 }
 
-static heddle_status read_by_worker(heddle_context *ctx, const hd_user_source *source,
-                                    const char *name, hd_user_function *f) {
-  hd_strbuf text = {0};
-  HD_TRY(ask_worker(ctx, source, name, &text));
-  heddle_status status = hd_user_parse(ctx, hd_strbuf_text(&text), text.len, name, f);
-  hd_strbuf_free(&text);
-  return status;
-}
-
 heddle_status hd_user_read(heddle_context *ctx, const hd_user_source *source, const char *name,
                            hd_user_function **function) {
   hd_user_function *f = hd_try_zalloc(ctx, sizeof *f, "the user's function");
@@ -114,8 +105,13 @@ heddle_status hd_user_read(heddle_context *ctx, const hd_user_source *source, co
   else if (!source->worker)
     status = hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "user.text",
                       "user function: got bitcode; legal without heddle-epilogue: text");
-  if (status != HEDDLE_OK && status != HEDDLE_NO_MEMORY && source->worker)
-    status = read_by_worker(ctx, source, name, f);
+  if (status != HEDDLE_OK && status != HEDDLE_NO_MEMORY && source->worker) {
+    hd_strbuf text = {0};
+    status = ask_worker(ctx, source, name, &text);
+    if (status == HEDDLE_OK)
+      status = hd_user_parse(ctx, hd_strbuf_text(&text), text.len, name, f);
+    hd_strbuf_free(&text);
+  }
   if (status == HEDDLE_OK)
     *function = f;
   else
