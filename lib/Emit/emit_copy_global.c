@@ -22,30 +22,27 @@ typedef struct piece {
   LLVMValueRef at, is_there, v[MAX_WORDS];
 } piece;
 
-static void load_piece(hd_emitter *e, const part *p, int64_t width, int64_t first, piece *x) {
-  LLVMValueRef byte = hd_emit_addi(e, hd_emit_muli(e, e->lane, width), first);
-  x->is_there = hd_emit_lt(e, byte, p->left);
-  x->at = hd_emit_widen(e, byte);
-  hd_emit_load_vec(e, width, hd_emit_global_at(e, p->from, x->at),
-                   hd_emit_and(e, x->is_there, p->exists), x->v);
-}
-
-static void store_piece(hd_emitter *e, const part *p, int64_t width, piece *x) {
-  enum { WORD = 4 };
-  if (width == 1)
-    x->v[0] = LLVMBuildTrunc(e->b, x->v[0], e->i8, "");
-  hd_emit_put_words(e, (hd_place){hd_emit_global_at(e, p->to, x->at), 0, x->is_there}, x->v,
-                    width > WORD ? (int32_t)(width / WORD) : 1);
-}
-
 static void copy_part(hd_emitter *e, const part *p, int64_t width) {
+  enum { WORD = 4 };
   int64_t step = width * HD_LANES, n = (p->bytes + step - 1) / step;
-  piece x[IN_FLIGHT];
+  int32_t n_words = width > WORD ? (int32_t)(width / WORD) : 1;
+  piece pieces[IN_FLIGHT];
   for (int64_t first = 0; first < n; first += IN_FLIGHT) {
-    for (int64_t i = first; i < n && i < first + IN_FLIGHT; i++)
-      load_piece(e, p, width, i * step, &x[i - first]);
-    for (int64_t i = first; i < n && i < first + IN_FLIGHT; i++)
-      store_piece(e, p, width, &x[i - first]);
+    for (int64_t i = first; i < n && i < first + IN_FLIGHT; i++) {
+      piece *x = &pieces[i - first];
+      LLVMValueRef byte = hd_emit_addi(e, hd_emit_muli(e, e->lane, width), i * step);
+      x->is_there = hd_emit_lt(e, byte, p->left);
+      x->at = hd_emit_widen(e, byte);
+      hd_emit_load_vec(e, width, hd_emit_global_at(e, p->from, x->at),
+                       hd_emit_and(e, x->is_there, p->exists), x->v);
+    }
+    for (int64_t i = first; i < n && i < first + IN_FLIGHT; i++) {
+      piece *x = &pieces[i - first];
+      if (width == 1)
+        x->v[0] = LLVMBuildTrunc(e->b, x->v[0], e->i8, "");
+      hd_emit_put_words(e, (hd_place){hd_emit_global_at(e, p->to, x->at), 0, x->is_there}, x->v,
+                        n_words);
+    }
   }
 }
 

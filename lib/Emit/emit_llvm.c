@@ -35,21 +35,6 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
   e->failed = true;
 }
 
-static void make_types(hd_emitter *e) {
-  e->none = LLVMVoidTypeInContext(e->llvm);
-  e->i1 = LLVMInt1TypeInContext(e->llvm);
-  e->i8 = LLVMInt8TypeInContext(e->llvm);
-  e->i16 = LLVMInt16TypeInContext(e->llvm);
-  e->i32 = LLVMInt32TypeInContext(e->llvm);
-  e->i64 = LLVMInt64TypeInContext(e->llvm);
-  e->f16 = LLVMHalfTypeInContext(e->llvm);
-  e->f32 = LLVMFloatTypeInContext(e->llvm);
-  e->generic_ptr = LLVMPointerTypeInContext(e->llvm, HD_AS_GENERIC);
-  e->global_ptr = LLVMPointerTypeInContext(e->llvm, HD_AS_GLOBAL);
-  e->shared_ptr = LLVMPointerTypeInContext(e->llvm, HD_AS_SHARED);
-  e->cluster_ptr = LLVMPointerTypeInContext(e->llvm, HD_AS_CLUSTER);
-}
-
 /* LLVM ignores a PTX version that it does not know, and then emits an old version. */
 unsigned hd_emit_next_ptx(unsigned version) {
   static const uint16_t known[] = {63, 64, 65, 70, 71, 72, 73, 74, 75, 76, 77,
@@ -102,7 +87,18 @@ heddle_status hd_emit_open(hd_emitter *e) {
   LLVMContextSetDiagnosticHandler(e->llvm, on_diagnostic, e);
   e->module = LLVMModuleCreateWithNameInContext("heddle", e->llvm);
   e->b = LLVMCreateBuilderInContext(e->llvm);
-  make_types(e);
+  e->none = LLVMVoidTypeInContext(e->llvm);
+  e->i1 = LLVMInt1TypeInContext(e->llvm);
+  e->i8 = LLVMInt8TypeInContext(e->llvm);
+  e->i16 = LLVMInt16TypeInContext(e->llvm);
+  e->i32 = LLVMInt32TypeInContext(e->llvm);
+  e->i64 = LLVMInt64TypeInContext(e->llvm);
+  e->f16 = LLVMHalfTypeInContext(e->llvm);
+  e->f32 = LLVMFloatTypeInContext(e->llvm);
+  e->generic_ptr = LLVMPointerTypeInContext(e->llvm, HD_AS_GENERIC);
+  e->global_ptr = LLVMPointerTypeInContext(e->llvm, HD_AS_GLOBAL);
+  e->shared_ptr = LLVMPointerTypeInContext(e->llvm, HD_AS_SHARED);
+  e->cluster_ptr = LLVMPointerTypeInContext(e->llvm, HD_AS_CLUSTER);
   hd_emit_set_target(e, e->module);
   e->shared = LLVMAddGlobalInAddressSpace(e->module, LLVMArrayType2(e->i8, 0), "shared_memory",
                                           HD_AS_SHARED);

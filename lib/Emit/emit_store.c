@@ -45,22 +45,19 @@ static int32_t read_step(const hd_emitter *e, const hd_strip *s) {
   return hd_emit_reads_at_once(e, s) ? read_ahead(e, s) / 2 : s->run / 2;
 }
 
-static void read_next(hd_emitter *e, const hd_strip *s, bool checked, inputs_ahead *a) {
-  int32_t step = read_step(e, s), left = a->limit - a->read, n = step < left ? step : left;
-  if (checked && hd_emit_reads_at_once(e, s))
-    hd_emit_read_vectors(e, s, a->read, n, &a->in[a->read]);
-  else
-    hd_emit_read_inputs(e, s, a->read, checked, &a->in[a->read]);
-  a->read += n;
-}
-
 /* Loads the inputs of the next blocks before it finishes each block. */
 static void finish_blocks(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end,
                           bool checked, inputs_ahead *a, hd_pair *pair) {
   int32_t step = read_step(e, s), ahead = read_ahead(e, s);
   for (int32_t b = first; b < end; b++) {
-    while (a->read < a->limit && (a->read <= b || a->read + step <= b + 1 + ahead))
-      read_next(e, s, checked, a);
+    while (a->read < a->limit && (a->read <= b || a->read + step <= b + 1 + ahead)) {
+      int32_t left = a->limit - a->read, n = step < left ? step : left;
+      if (checked && hd_emit_reads_at_once(e, s))
+        hd_emit_read_vectors(e, s, a->read, n, &a->in[a->read]);
+      else
+        hd_emit_read_inputs(e, s, a->read, checked, &a->in[a->read]);
+      a->read += n;
+    }
     for (int h = 0; h < s->halves; h++)
       pair[2 * b + h] = finish_pair(e, s, &a->in[b], b, h);
   }
@@ -390,13 +387,15 @@ static LLVMValueRef rows_of_d(hd_emitter *e, const hd_strip *s, LLVMValueRef row
   return s->pair ? hd_emit_divi(e, rows, 2) : rows;
 }
 
-/* First row, first column, m, n. */
-static void find_place(hd_emitter *e, hd_strip *s) {
+heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s) {
+  s->pair = hd_act_is_pair(hd_op_str(s->op, HD_ATTR_ACT));
+  s->halves = s->pair ? 1 : 2;
+  HD_TRY(read_operands(e, s));
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef g = hd_emit_divi(e, e->lane, 4);
   LLVMValueRef before = hd_emit_muli(e, hd_emit_remi(e, e->lane, 4), s->run);
   hd_emit_return_from_entry(e, here);
-  hd_value *const *place = s->op->operands + hd_strip_row_at(s->op);
+  hd_value *const *place = s->op->operands + hd_strip_row_at(s->op); /* row, column, m, n */
   s->row0 = rows_of_d(e, s, hd_emit_get1(e, place[0]));
   s->col0 = hd_emit_get1(e, place[1]);
   s->m = rows_of_d(e, s, hd_emit_get1(e, place[2]));
@@ -408,13 +407,6 @@ static void find_place(hd_emitter *e, hd_strip *s) {
     s->cols_left[h] =
         hd_emit_select(e, s->row_ok[h], hd_emit_sub(e, s->n, s->col), hd_emit_i32(e, 0));
   }
-}
-
-heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s) {
-  s->pair = hd_act_is_pair(hd_op_str(s->op, HD_ATTR_ACT));
-  s->halves = s->pair ? 1 : 2;
-  HD_TRY(read_operands(e, s));
-  find_place(e, s);
   return hd_emit_epilogue_open(e, s);
 }
 

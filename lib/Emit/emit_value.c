@@ -35,24 +35,21 @@ void hd_emit_set1(hd_emitter *e, const hd_value *value, LLVMValueRef v) {
   hd_emit_set(e, value, &v, 1);
 }
 
-/* A verified module has no value without definition. If one occurs, it becomes undef and fails the
- * compile, instead of a crash. */
-static void invent(hd_emitter *e, const hd_value *value) {
-  LLVMValueRef undefined[512];
-  int32_t n = hd_emit_type_count(value->type);
-  n = n > 512 ? 512 : n;
-  for (int32_t i = 0; i < n; i++)
-    undefined[i] = LLVMGetUndef(hd_emit_type_of(e, value->type));
-  hd_emit_set(e, value, undefined, n);
-  if (!e->failed)
-    hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.value",
-             "a value is used before it is defined");
-  e->failed = true;
-}
-
 LLVMValueRef *hd_emit_get(hd_emitter *e, const hd_value *value, int32_t *n) {
-  if (!find(e, value))
-    invent(e, value);
+  if (!find(e, value)) {
+    /* A verified module has no value without definition. If one occurs, it becomes undef and fails
+     * the compile, instead of a crash. */
+    LLVMValueRef undefined[512];
+    int32_t n_regs = hd_emit_type_count(value->type);
+    n_regs = n_regs > 512 ? 512 : n_regs;
+    for (int32_t i = 0; i < n_regs; i++)
+      undefined[i] = LLVMGetUndef(hd_emit_type_of(e, value->type));
+    hd_emit_set(e, value, undefined, n_regs);
+    if (!e->failed)
+      hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.value",
+               "a value is used before it is defined");
+    e->failed = true;
+  }
   const emitted *entry = find(e, value);
   if (n)
     *n = entry->n;

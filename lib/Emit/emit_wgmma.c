@@ -108,21 +108,6 @@ heddle_status hd_emit_op_wgmma_fence(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* With pending 0, ordinary code reads the accumulators next. LLVM would move it above the wait, on
- * which it does not depend, so they pass through asm after the wait, or are read there (pinned). */
-static void pass_wait(hd_emitter *e, const hd_value *from, const hd_value *to, bool pending) {
-  int32_t n;
-  LLVMValueRef *v = hd_emit_get(e, from, &n);
-  if (hd_emit_pinned_of(e, to) != HD_NOT_PINNED)
-    return;
-  if (hd_emit_pinned_of(e, from) != HD_NOT_PINNED)
-    hd_emit_pinned_read(e, from, to);
-  else if (pending)
-    hd_emit_set(e, to, v, n);
-  else
-    hd_emit_tie(e, "", from, to);
-}
-
 heddle_status hd_emit_op_wgmma_wait(hd_emitter *e, const hd_op *op) {
   int64_t pending = hd_op_int(op, HD_ATTR_PENDING, 0);
   if (op->next && op->next->kind == HD_OP_PROMOTE)
@@ -130,7 +115,21 @@ heddle_status hd_emit_op_wgmma_wait(hd_emitter *e, const hd_op *op) {
   const char *wait =
       hd_arena_printf(&e->arena, "wgmma.wait_group.sync.aligned %d;", (int)pending);
   hd_emit_asm(e, e->none, wait, "", NULL, 0, HD_ASM_MEMORY);
-  for (int32_t i = 0; i < op->n_operands; i++)
-    pass_wait(e, op->operands[i], op->results[i], pending > 0);
+  /* With pending 0, ordinary code reads the accumulators next. LLVM would move it above the wait,
+   * on which it does not depend, so they pass through asm after the wait, or are read there
+   * (pinned). */
+  for (int32_t i = 0; i < op->n_operands; i++) {
+    const hd_value *from = op->operands[i], *to = op->results[i];
+    int32_t n;
+    LLVMValueRef *v = hd_emit_get(e, from, &n);
+    if (hd_emit_pinned_of(e, to) != HD_NOT_PINNED)
+      continue;
+    if (hd_emit_pinned_of(e, from) != HD_NOT_PINNED)
+      hd_emit_pinned_read(e, from, to);
+    else if (pending > 0)
+      hd_emit_set(e, to, v, n);
+    else
+      hd_emit_tie(e, "", from, to);
+  }
   return HEDDLE_OK;
 }

@@ -18,17 +18,6 @@ static const char definitions[] =
 
 enum { NAME_BYTES = 40 };
 
-/* "expf", "llvm.exp.f32" -> "heddle.expf". False: the callee cannot have a definition. */
-static bool definition_name(const char *callee, char out[NAME_BYTES]) {
-  size_t n = strlen(callee);
-  bool intrinsic = n > 9 && strncmp(callee, "llvm.", 5) == 0 && strcmp(callee + n - 4, ".f32") == 0;
-  if (n > NAME_BYTES - 10 || (!intrinsic && strchr(callee, '.')))
-    return false;
-  snprintf(out, NAME_BYTES, intrinsic ? "heddle.%.*sf" : "heddle.%.*s",
-           (int)(intrinsic ? n - 9 : n), callee + 5 * intrinsic);
-  return true;
-}
-
 /* Calls of tanh with afn use the GPU's approximation. The others are redirected to a definition. */
 static void redirect_exact(LLVMModuleRef module, LLVMValueRef tanh, const char *name) {
   LLVMTypeRef type = LLVMGlobalGetValueType(tanh);
@@ -48,11 +37,17 @@ static bool is_approximate(const char *callee) {
   return strcmp(callee, "llvm.tanh.f32") == 0;
 }
 
-/* True if a function is a declaration that may have a definition here, whose name is set. */
+/* True if a function is a declaration that may have a definition here, whose name is set: "expf",
+ * "llvm.exp.f32" -> "heddle.expf". */
 static bool wants_definition(LLVMValueRef function, char name[NAME_BYTES]) {
   const char *callee = LLVMGetValueName(function);
-  return LLVMIsDeclaration(function) && definition_name(callee, name) &&
-         (is_approximate(callee) || hd_user_find_call(callee, strlen(callee)) < 0);
+  size_t n = strlen(callee);
+  bool intrinsic = n > 9 && strncmp(callee, "llvm.", 5) == 0 && strcmp(callee + n - 4, ".f32") == 0;
+  if (!LLVMIsDeclaration(function) || n > NAME_BYTES - 10 || (!intrinsic && strchr(callee, '.')))
+    return false;
+  snprintf(name, NAME_BYTES, intrinsic ? "heddle.%.*sf" : "heddle.%.*s",
+           (int)(intrinsic ? n - 9 : n), callee + 5 * intrinsic);
+  return is_approximate(callee) || hd_user_find_call(callee, n) < 0;
 }
 
 static bool any_wants_definition(LLVMModuleRef module) {

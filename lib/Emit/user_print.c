@@ -525,28 +525,23 @@ static void rename_all(LLVMModuleRef module, LLVMValueRef function) {
   }
 }
 
-static heddle_status put_function(printing *p, LLVMValueRef function, const char *name,
-                                  const LLVMBasicBlockRef *order, size_t n_blocks) {
-  hd_strbuf_printf(p->out, "define float @%s(", name);
-  for (unsigned i = 0; i < LLVMCountParams(function); i++) {
-    hd_strbuf_add(p->out, i ? ", " : "");
-    HD_TRY(put_typed(p, LLVMGetParam(function, i)));
-  }
-  hd_strbuf_add(p->out, ") {\n");
-  for (size_t i = 0; i < n_blocks; i++) {
-    hd_strbuf_printf(p->out, "%s:\n", LLVMGetBasicBlockName(order[i]));
-    for (LLVMValueRef in = LLVMGetFirstInstruction(order[i]); in; in = LLVMGetNextInstruction(in))
-      HD_TRY(put_instruction(p, in));
-  }
-  hd_strbuf_add(p->out, "}\n");
-  return HEDDLE_OK;
-}
-
 heddle_status hd_user_print(heddle_context *ctx, LLVMModuleRef module, LLVMValueRef function,
                             const char *name, const LLVMBasicBlockRef *order, size_t n_blocks,
                             hd_strbuf *text) {
   printing p = {.ctx = ctx, .out = text, .layout = LLVMGetModuleDataLayout(module)};
   rename_all(module, function);
   HD_TRY(put_tables(&p, module));
-  return put_function(&p, function, name, order, n_blocks);
+  hd_strbuf_printf(text, "define float @%s(", name);
+  for (unsigned i = 0; i < LLVMCountParams(function); i++) {
+    hd_strbuf_add(text, i ? ", " : "");
+    HD_TRY(put_typed(&p, LLVMGetParam(function, i)));
+  }
+  hd_strbuf_add(text, ") {\n");
+  for (size_t i = 0; i < n_blocks; i++) {
+    hd_strbuf_printf(text, "%s:\n", LLVMGetBasicBlockName(order[i]));
+    for (LLVMValueRef in = LLVMGetFirstInstruction(order[i]); in; in = LLVMGetNextInstruction(in))
+      HD_TRY(put_instruction(&p, in));
+  }
+  hd_strbuf_add(text, "}\n");
+  return HEDDLE_OK;
 }
