@@ -10,27 +10,6 @@
 
 enum { MAX_STEPS = 40000000 };
 
-static void check_kernel(const hd_op *op, const hd_check_options *options,
-                         hd_check_report *report) {
-  hd_ck_kernel k = {.options = options, .report = report,
-                    .steps_left = options->max_steps ? options->max_steps : MAX_STEPS,
-                    .shortages = hd_memory_shortages()};
-  report->n_kernels++;
-  hd_ck_program_build(&k.program, op);
-  if (k.program.refusal)
-    hd_ck_static_find(&k, "undecided", k.program.refused, "a form that Check knows", "%s",
-                      k.program.refusal);
-  else {
-    hd_ck_check_budgets(&k);
-    hd_ck_check_arguments(&k);
-    hd_ck_check_product(&k);
-  }
-  if (report->n_findings == 0)
-    hd_ck_run_instances(&k);
-  hd_free(k.accesses);
-  hd_ck_program_free(&k.program);
-}
-
 /* ---- kernels ---- */
 
 typedef struct checks {
@@ -45,8 +24,27 @@ typedef struct checks {
 static void check_one(void *user, int32_t i) {
   checks *all = user;
   hd_check_report *report = &all->of[i].report;
-  if (!all->found)
-    check_kernel(all->of[i].kernel, all->options, report);
+  uint64_t max_steps = all->options->max_steps;
+  hd_ck_kernel k = {.options = all->options,
+                    .report = report,
+                    .steps_left = max_steps ? max_steps : MAX_STEPS,
+                    .shortages = hd_memory_shortages()};
+  if (all->found)
+    return;
+  report->n_kernels++;
+  hd_ck_program_build(&k.program, all->of[i].kernel);
+  if (k.program.refusal) {
+    hd_ck_static_find(&k, "undecided", k.program.refused, "a form that Check knows", "%s",
+                      k.program.refusal);
+  } else {
+    hd_ck_check_budgets(&k);
+    hd_ck_check_arguments(&k);
+    hd_ck_check_product(&k);
+  }
+  if (report->n_findings == 0)
+    hd_ck_run_instances(&k);
+  hd_free(k.accesses);
+  hd_ck_program_free(&k.program);
   if (report->n_findings)
     all->found = true;
 }

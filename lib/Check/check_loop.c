@@ -51,24 +51,20 @@ void hd_ck_note_units(hd_ck_machine *m, int64_t units) {
   m->stop = m->stop || m->counting;
 }
 
-/* Detects the loop over tiles: it starts at the CTA's (or cluster's) index, or a select of it. */
-static void note_units(hd_ck_machine *m, const hd_ck_step *step, int64_t hi) {
-  const hd_op *lo = hd_for_lo(step->op)->op;
-  if (lo && lo->kind == HD_OP_SELECT)
-    lo = hd_select_yes(lo)->op;
-  if (lo && lo->kind == HD_OP_DIV)
-    lo = hd_binary_x(lo)->op;
-  if (lo && lo->kind == HD_OP_BLOCK_INDEX)
-    hd_ck_note_units(m, hi);
-}
-
 void hd_ck_enter_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t lo = w->env[step->args[HD_AT_for_lo]].i, hi = w->env[step->args[HD_AT_for_hi]].i;
   if (w->env[step->args[HD_AT_for_step]].i < 1)
     return hd_ck_undecided(m, step->op, "a loop whose step is not positive");
   if (w->depth == HD_CK_MAX_DEPTH)
     return hd_ck_undecided(m, step->op, "loops nested more than 8 deep");
-  note_units(m, step, hi);
+  /* The loop over tiles starts at the CTA's (or cluster's) index, or at a select of it. */
+  const hd_op *start = hd_for_lo(step->op)->op;
+  if (start && start->kind == HD_OP_SELECT)
+    start = hd_select_yes(start)->op;
+  if (start && start->kind == HD_OP_DIV)
+    start = hd_binary_x(start)->op;
+  if (start && start->kind == HD_OP_BLOCK_INDEX)
+    hd_ck_note_units(m, hi);
   hd_ck_copy_values(m, w, step->args + HD_AT_for_carried, step->outs + 1, step->n_outs - 1);
   hd_ck_mix_path(w, lo < hi);
   if (lo >= hi)

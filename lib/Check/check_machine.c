@@ -307,20 +307,6 @@ static bool is_in(const hd_ck_machine *m, const hd_ck_warp *w, group g) {
          (!g.n || (at >= g.lo && at < g.lo + g.n));
 }
 
-/* The step at which all warps of the group are blocked; -1: they are not. */
-static int32_t standing_at(const hd_ck_machine *m, group g) {
-  int32_t at = -1;
-  for (int32_t i = 0; i < m->n_warps; i++) {
-    const hd_ck_warp *w = &m->warps[i];
-    if (!is_in(m, w, g))
-      continue;
-    if (w->state != HD_CK_AT_SYNC || (at >= 0 && w->at != at))
-      return -1;
-    at = w->at;
-  }
-  return at;
-}
-
 static void meet(hd_ck_machine *m, group g, hd_ck_release how) {
   hd_arena scratch = {0};
   uint32_t *all = HD_NEW_ARRAY(&scratch, uint32_t, m->n_components);
@@ -341,7 +327,15 @@ static void meet(hd_ck_machine *m, group g, hd_ck_release how) {
 }
 
 static bool try_meeting(hd_ck_machine *m, group g, hd_op_kind kind) {
-  int32_t at = standing_at(m, g);
+  int32_t at = -1; /* the step at which all warps of the group are blocked */
+  for (int32_t i = 0; i < m->n_warps; i++) {
+    const hd_ck_warp *w = &m->warps[i];
+    if (!is_in(m, w, g))
+      continue;
+    if (w->state != HD_CK_AT_SYNC || (at >= 0 && w->at != at))
+      return false;
+    at = w->at;
+  }
   const hd_op *op = at < 0 ? NULL : m->program->steps[at].op;
   if (!op || op->kind != kind || hd_op_int(op, HD_ATTR_AMONG, 0) != g.n)
     return false;
@@ -349,9 +343,14 @@ static bool try_meeting(hd_ck_machine *m, group g, hd_op_kind kind) {
   return true;
 }
 
-/* Role syncs among a part of the role: tries, for each blocked warp, the part it belongs to. */
-static bool advance_parts(hd_ck_machine *m) {
-  bool any = false;
+static bool advance_meetings(hd_ck_machine *m) {
+  bool any = try_meeting(m, (group){.cta = -1, .role = -1}, HD_OP_CLUSTER_SYNC);
+  for (int32_t cta = 0; cta < m->program->cluster; cta++) {
+    any = try_meeting(m, (group){.cta = cta, .role = -1}, HD_OP_CTA_SYNC) || any;
+    for (int32_t role = 0; role < m->program->n_roles; role++)
+      any = try_meeting(m, (group){.cta = cta, .role = role}, HD_OP_ROLE_SYNC) || any;
+  }
+  /* Role syncs among a part of the role: tries, for each blocked warp, the part it belongs to. */
   for (int32_t i = 0; i < m->n_warps; i++) {
     const hd_ck_warp *w = &m->warps[i];
     const hd_op *op = w->state == HD_CK_AT_SYNC ? m->program->steps[w->at].op : NULL;
@@ -362,16 +361,6 @@ static bool advance_parts(hd_ck_machine *m) {
     any = try_meeting(m, (group){w->cta, w->role, at / n * n, n}, HD_OP_ROLE_SYNC) || any;
   }
   return any;
-}
-
-static bool advance_meetings(hd_ck_machine *m) {
-  bool any = try_meeting(m, (group){.cta = -1, .role = -1}, HD_OP_CLUSTER_SYNC);
-  for (int32_t cta = 0; cta < m->program->cluster; cta++) {
-    any = try_meeting(m, (group){.cta = cta, .role = -1}, HD_OP_CTA_SYNC) || any;
-    for (int32_t role = 0; role < m->program->n_roles; role++)
-      any = try_meeting(m, (group){.cta = cta, .role = role}, HD_OP_ROLE_SYNC) || any;
-  }
-  return advance_parts(m) || any;
 }
 
 /* --- the end -------------------------------------------------------------------------------- */

@@ -31,21 +31,18 @@ static void grow_values(hd_ck_program *p) {
   hd_free(old.numbers);
 }
 
-static int32_t number_of(hd_ck_program *p, const hd_value *value) {
-  if (2 * p->n_values >= p->cap_values)
-    grow_values(p);
-  int32_t at = place_of(p, value);
-  if (!p->values[at]) {
-    p->values[at] = value;
-    p->numbers[at] = p->n_values++;
-  }
-  return p->numbers[at];
-}
-
 static int32_t *numbers_of(hd_ck_program *p, hd_value *const *values, int32_t n) {
   int32_t *numbers = HD_NEW_ARRAY(&p->arena, int32_t, n > 0 ? n : 1);
-  for (int32_t i = 0; i < n; i++)
-    numbers[i] = number_of(p, values[i]);
+  for (int32_t i = 0; i < n; i++) {
+    if (2 * p->n_values >= p->cap_values)
+      grow_values(p);
+    int32_t at = place_of(p, values[i]);
+    if (!p->values[at]) {
+      p->values[at] = values[i];
+      p->numbers[at] = p->n_values++;
+    }
+    numbers[i] = p->numbers[at];
+  }
   return numbers;
 }
 
