@@ -53,28 +53,6 @@ static bool follows_fence(const sim_access *a, const sim_cta *cta, const sim_mba
 
 /* R4: the init must happen before. That a copy or a remote arrive also needs a fence after the init
  * is Heddle's own rule: the ISA requires it only if a relaxed barrier orders the two. */
-static sim_step check_init(const sim_access *a, const sim_cta *cta, const sim_mbarrier *b) {
-  const sim_machine *m = a->m;
-  if ((m->options.off & HD_SIM_NO_RACES) || follows_fence(a, cta, b))
-    return SIM_NEXT;
-  const sim_insn *init = &m->program->insn[b->site];
-  bool own = b->init_agent == a->view.self, remote = a->warp->cta != cta;
-  if (!own && !hd_sim_clock_has(&a->view.vc->full, b->init_agent, b->init_clock))
-    return hd_sim_find(
-        a->m, "R4", a->warp, a->lane, a->insn, init,
-        "uses the mbarrier at shared byte %u of cta %u, whose init at line %u is not "
-        "ordered before: a CTA or cluster barrier is missing",
-        b->offset, cta->index, init->line);
-  if ((!a->async && !remote) || (m->options.off & HD_SIM_NO_PROXIES))
-    return SIM_NEXT;
-  return hd_sim_find(
-      a->m, "R4:heddle", a->warp, a->lane, a->insn, init,
-      "%s the mbarrier at shared byte %u of cta %u without fence.mbarrier_init after "
-      "its init at line %u",
-      remote ? "arrives from another CTA at" : "lets a copy signal", b->offset, cta->index,
-      init->line);
-}
-
 sim_step hd_sim_mbarrier_use(const sim_access *a, sim_cta *cta, uint32_t offset,
                              sim_mbarrier **out) {
   sim_mbarrier *b = hd_sim_mbarrier_at(cta, offset);
@@ -83,7 +61,24 @@ sim_step hd_sim_mbarrier_use(const sim_access *a, sim_cta *cta, uint32_t offset,
                         "no mbarrier was initialised at shared byte %u of cta %u", offset,
                         cta->index);
   *out = b;
-  return check_init(a, cta, b);
+  if ((a->m->options.off & HD_SIM_NO_RACES) || follows_fence(a, cta, b))
+    return SIM_NEXT;
+  const sim_insn *init = &a->m->program->insn[b->site];
+  bool own = b->init_agent == a->view.self, remote = a->warp->cta != cta;
+  if (!own && !hd_sim_clock_has(&a->view.vc->full, b->init_agent, b->init_clock))
+    return hd_sim_find(
+        a->m, "R4", a->warp, a->lane, a->insn, init,
+        "uses the mbarrier at shared byte %u of cta %u, whose init at line %u is not "
+        "ordered before: a CTA or cluster barrier is missing",
+        offset, cta->index, init->line);
+  if ((!a->async && !remote) || (a->m->options.off & HD_SIM_NO_PROXIES))
+    return SIM_NEXT;
+  return hd_sim_find(
+      a->m, "R4:heddle", a->warp, a->lane, a->insn, init,
+      "%s the mbarrier at shared byte %u of cta %u without fence.mbarrier_init after "
+      "its init at line %u",
+      remote ? "arrives from another CTA at" : "lets a copy signal", offset, cta->index,
+      init->line);
 }
 
 void hd_sim_mbarrier_advance(sim_machine *m, sim_cta *cta, sim_mbarrier *b) {

@@ -215,30 +215,25 @@ static bool same_reader(const sim_access *a, const sim_readers *r) {
          strength(site(a->m, r->site), false) == strength(a->insn, false);
 }
 
-static bool same_agent_reader(const sim_access *a, sim_cell *c) {
+static void add_reader(const sim_access *a, sim_cell *c) {
   sim_readers first = first_reader(c);
   if (c->reader != SIM_NO_AGENT && same_reader(a, &first)) {
     c->read_clock = a->clock;
     c->read_site = a->insn->site;
-    return true;
+    return;
   }
   for (uint32_t i = c->more; i; i = a->m->readers[i - 1].next) {
-    if (same_reader(a, &a->m->readers[i - 1])) {
-      a->m->readers[i - 1].clock = a->clock;
-      a->m->readers[i - 1].site = a->insn->site;
-      return true;
+    sim_readers *r = &a->m->readers[i - 1];
+    if (same_reader(a, r)) {
+      r->clock = a->clock;
+      r->site = a->insn->site;
+      return;
     }
   }
-  return false;
-}
-
-static void add_reader(const sim_access *a, sim_cell *c) {
-  if (same_agent_reader(a, c))
-    return;
   if (c->more)
     forget_readers(a, c, is_followed);
   if (c->reader != SIM_NO_AGENT && !view_has(a, &a->view.vc->full, c->reader, c->read_clock))
-    push_reader(a->m, c, first_reader(c));
+    push_reader(a->m, c, first);
   c->reader = a->agent;
   c->read_clock = a->clock;
   c->read_site = a->insn->site;
@@ -320,23 +315,18 @@ static sim_step check_readers(const sim_access *a, const sim_memory *memory, con
   return SIM_NEXT;
 }
 
-static sim_step uninitialised(const sim_access *a, const sim_memory *memory, uint64_t index) {
-  char where[96];
-  if (a->quiet || (a->m->options.off & HD_SIM_NO_UNDEFINED))
-    return SIM_NEXT;
-  return hd_sim_find(a->m, "uninitialised", a->warp, a->lane, a->insn, NULL,
-                     "reads %s, which was never written", locate(memory, index, where));
-}
-
 static sim_step check_cell(const sim_access *a, sim_memory *memory, sim_cell *c, uint64_t index) {
   if (c->flags & SIM_CELL_MBARRIER)
     return hd_sim_find(a->m, "mbarrier", a->warp, a->lane, a->insn, NULL,
                        "%s shared byte %llu, which is part of a live mbarrier",
                        a->kind == SIM_READ ? "reads" : "overwrites",
                        (unsigned long long)(index << memory->shift));
-  if (a->kind != SIM_WRITE && !(c->flags & SIM_CELL_WRITTEN) &&
-      (!memory->buffer || memory->buffer->undefined) &&
-      uninitialised(a, memory, index) == SIM_STOP)
+  bool undefined = a->kind != SIM_WRITE && !(c->flags & SIM_CELL_WRITTEN) &&
+                   (!memory->buffer || memory->buffer->undefined);
+  char where[96];
+  if (undefined && !a->quiet && !(a->m->options.off & HD_SIM_NO_UNDEFINED) &&
+      hd_sim_find(a->m, "uninitialised", a->warp, a->lane, a->insn, NULL,
+                  "reads %s, which was never written", locate(memory, index, where)) == SIM_STOP)
     return SIM_STOP;
   bool races = !(a->m->options.off & HD_SIM_NO_RACES);
   if (races && check_writer(a, memory, c, index) == SIM_STOP)

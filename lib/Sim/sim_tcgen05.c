@@ -70,31 +70,22 @@ static const char *check_places(const sim_insn *in, const sim_plan *p, const sim
   return NULL;
 }
 
-/* Checks the descriptor and the addresses; frees the operation on a fault. */
-static sim_step check_op(sim_warp *w, const sim_insn *in, uint32_t lane, sim_async *op,
-                         sim_plan *p) {
-  sim_machine *m = w->machine;
-  uint32_t idesc = op->tensor->idesc;
-  const char *wrong = hd_sim_tcgen05_plan(in, idesc, p), *misplaced = NULL;
-  if (!wrong)
-    misplaced = check_places(in, p, op->tensor);
-  if (!wrong && !misplaced)
-    return SIM_NEXT;
-  hd_sim_async_free(m, op);
-  if (misplaced)
-    return hd_sim_fault(m, "tmem", w, lane, in, "%s", misplaced);
-  return hd_sim_fault(m, "idesc", w, lane, in, "instruction descriptor 0x%08x (M %u, N %u): %s",
-                      idesc, p->idesc.m, p->idesc.n, wrong);
-}
-
 static sim_step issue_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   sim_machine *m = w->machine;
   sim_async *op = hd_sim_tensor_issue(w, lane, in, hd_sim_tcgen05_complete);
   sim_tensor_op *t = op->tensor;
   sim_plan p;
   fill_op(w, in, lane, t);
-  if (check_op(w, in, lane, op, &p) == SIM_STOP)
-    return SIM_STOP;
+  uint32_t idesc = t->idesc;
+  const char *wrong = hd_sim_tcgen05_plan(in, idesc, &p);
+  const char *misplaced = wrong ? NULL : check_places(in, &p, t);
+  if (wrong || misplaced)
+    hd_sim_async_free(m, op);
+  if (misplaced)
+    return hd_sim_fault(m, "tmem", w, lane, in, "%s", misplaced);
+  if (wrong)
+    return hd_sim_fault(m, "idesc", w, lane, in, "instruction descriptor 0x%08x (M %u, N %u): %s",
+                        idesc, p.idesc.m, p.idesc.n, wrong);
   sim_issued *record = &hd_sim_thread(w, lane)->issuer->issued[t->number - 1];
   record->d = t->address;
   record->shape = (uint32_t)p.s.kind << 26 | p.idesc.m << 16 | p.idesc.n << 1 | p.s.sparse;

@@ -32,7 +32,7 @@ void hd_sim_tensor_start(sim_machine *m, sim_cta *cta) {
   }
 }
 
-static void stop_issuers(sim_machine *m, sim_cta *cta, bool all) {
+void hd_sim_tensor_stop(sim_machine *m, sim_cta *cta, bool all) {
   for (uint32_t i = 0; i < m->n_warps * 32; i++) {
     sim_issuer *issuer = cta->thread[i].issuer;
     if (!issuer)
@@ -46,10 +46,6 @@ static void stop_issuers(sim_machine *m, sim_cta *cta, bool all) {
       cta->thread[i].issuer = NULL;
     }
   }
-}
-
-void hd_sim_tensor_stop(sim_machine *m, sim_cta *cta, bool all) {
-  stop_issuers(m, cta, all);
   for (uint32_t i = 0; i < m->n_warps && cta->tensor; i++) {
     hd_free(cta->warp[i].mover->loading);
     hd_free(cta->warp[i].mover);

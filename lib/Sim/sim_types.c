@@ -61,8 +61,13 @@ static double decode_format(const format *f, uint64_t bits) {
   return negative ? -value : value;
 }
 
-static double decode_integer(uint8_t elem, uint64_t bits) {
+double hd_sim_decode_bits(uint8_t elem, uint64_t bits) {
   switch (elem) {
+  case SIM_T_F32: return hd_sim_f32((uint32_t)bits);
+  case SIM_T_TF32: return hd_sim_f32((uint32_t)bits & ~0x1fffu);
+  case SIM_T_BF16: return hd_sim_f32((uint32_t)bits << 16);
+  case SIM_T_F64: return hd_sim_f64(bits);
+  case SIM_T_UE8M0: return (bits & 0xff) == 0xff ? NAN : power((int)(bits & 0xff) - 127);
   case SIM_T_S4: return (double)((int64_t)(bits << 60) >> 60);
   case SIM_T_U4: return (double)(bits & 15);
   case SIM_T_S8: return (double)(int8_t)bits;
@@ -72,22 +77,8 @@ static double decode_integer(uint8_t elem, uint64_t bits) {
   case SIM_T_S32: return (double)(int32_t)bits;
   case SIM_T_U32: return (double)(uint32_t)bits;
   case SIM_T_S64: return (double)(int64_t)bits;
-  default: return (double)bits;
+  default: return formats[elem].exp_bits ? decode_format(&formats[elem], bits) : (double)bits;
   }
-}
-
-double hd_sim_decode_bits(uint8_t elem, uint64_t bits) {
-  switch (elem) {
-  case SIM_T_F32: return hd_sim_f32((uint32_t)bits);
-  case SIM_T_TF32: return hd_sim_f32((uint32_t)bits & ~0x1fffu);
-  case SIM_T_BF16: return hd_sim_f32((uint32_t)bits << 16);
-  case SIM_T_F64: return hd_sim_f64(bits);
-  case SIM_T_UE8M0: return (bits & 0xff) == 0xff ? NAN : power((int)(bits & 0xff) - 127);
-  default: break;
-  }
-  if (formats[elem].exp_bits)
-    return decode_format(&formats[elem], bits);
-  return decode_integer(elem, bits);
 }
 
 /* Rounds a non-negative value to an integer. */
