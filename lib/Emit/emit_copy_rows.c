@@ -56,13 +56,6 @@ static LLVMValueRef byte_of(hd_emitter *e, const hd_rows_copy *c, LLVMValueRef r
   return hd_emit_addi(e, byte, hd_op_int(c->op, HD_ATTR_OFFSET, 0));
 }
 
-static int64_t swizzle_period(int64_t row_step) {
-  int64_t period = 1;
-  while (period * row_step % HD_SWIZZLE_ROWS)
-    period *= 2;
-  return period;
-}
-
 /* If the destinations of chunks are a fixed distance apart, a few addresses serve all chunks. */
 static void place_bases(hd_emitter *e, hd_rows_copy *c) {
   const hd_op *buffer = hd_emit_def(hd_copy_rows_buffer(c->op));
@@ -71,7 +64,9 @@ static void place_bases(hd_emitter *e, hd_rows_copy *c) {
     c->period = 1;
     c->stride = c->threads * c->vec;
   } else if (c->order == HD_CHUNKS_DOWN) {
-    c->period = pitch ? 1 : swizzle_period(c->row_step);
+    c->period = 1;
+    while (!pitch && c->period * c->row_step % HD_SWIZZLE_ROWS)
+      c->period *= 2;
     c->stride = c->period * c->row_step * (pitch ? pitch : hd_op_int(buffer, HD_ATTR_PANEL, 0));
   }
   for (int64_t i = 0; i < c->period && i < c->n_mine; i++)

@@ -44,25 +44,21 @@ static LLVMTypeRef bits_type(hd_emitter *e, int64_t bytes) {
   return bytes == 1 ? e->i8 : bytes == 2 ? e->i16 : e->i32;
 }
 
-/* A predicated load: 0 outside of the matrix, where memory must not be accessed. */
-static LLVMValueRef load_if(hd_emitter *e, hd_place at, int64_t bytes, LLVMValueRef inside) {
-  int reg = bytes == 4 ? 32 : 16;
-  const char *text =
-      hd_arena_printf(&e->arena, "mov.b%d $0, 0;\n\t@$2 ld.global.b%d $0, [$1+%lld];", reg,
-                      (int)bytes * 8, (long long)at.bytes);
-  LLVMValueRef bits = hd_emit_asm(e, bytes == 4 ? e->i32 : e->i16, text,
-                                  bytes == 4 ? "=&r,l,b" : "=&h,l,b",
-                                  (LLVMValueRef[]){at.ptr, inside}, 2, HD_ASM_MEMORY);
-  return bytes == 1 ? LLVMBuildTrunc(e->b, bits, e->i8, "") : bits;
-}
-
 /* inside NULL: the element is known to be inside. */
 static LLVMValueRef load_element(hd_emitter *e, hd_place at, heddle_elem elem, bool integer,
                                  LLVMValueRef inside) {
   int64_t bytes = heddle_elem_get(elem)->container_bits / 8;
   LLVMValueRef bits;
   if (inside) {
-    bits = load_if(e, at, bytes, inside);
+    /* A predicated load: 0 outside of the matrix, where memory must not be accessed. */
+    bool word = bytes == 4;
+    const char *text =
+        hd_arena_printf(&e->arena, "mov.b%d $0, 0;\n\t@$2 ld.global.b%d $0, [$1+%lld];",
+                        word ? 32 : 16, (int)bytes * 8, (long long)at.bytes);
+    bits = hd_emit_asm(e, word ? e->i32 : e->i16, text, word ? "=&r,l,b" : "=&h,l,b",
+                       (LLVMValueRef[]){at.ptr, inside}, 2, HD_ASM_MEMORY);
+    if (bytes == 1)
+      bits = LLVMBuildTrunc(e->b, bits, e->i8, "");
   } else {
     LLVMValueRef ptr = hd_emit_global_at(e, at.ptr, hd_emit_i64(e, at.bytes));
     bits = LLVMBuildLoad2(e->b, bits_type(e, bytes), ptr, "");

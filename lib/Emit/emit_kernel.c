@@ -177,21 +177,16 @@ heddle_status hd_emit_op_role(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-static heddle_status check_name(hd_emitter *e, const char *name) {
-  size_t n = name ? strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
-                  : 0;
-  if (n == 0 || name[n] || (name[0] >= '0' && name[0] <= '9') || n > 200)
-    return hd_error(e->ctx, HEDDLE_INVALID, e->kernel->loc, "kernel.name",
-                    "\"%s\" cannot name an entry; legal: a C identifier of at most 200 characters",
-                    name ? name : "");
-  return HEDDLE_OK;
-}
-
 heddle_status hd_emit_one_kernel(hd_emitter *e, const hd_op *kernel) {
   const char *name = hd_op_str(kernel, HD_ATTR_NAME);
   int64_t n_threads = hd_op_int(kernel, HD_ATTR_THREADS, 0);
   e->kernel = kernel;
-  HD_TRY(check_name(e, name));
+  size_t n =
+      name ? strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
+  if (n == 0 || name[n] || (name[0] >= '0' && name[0] <= '9') || n > 200)
+    return hd_error(e->ctx, HEDDLE_INVALID, kernel->loc, "kernel.name",
+                    "\"%s\" cannot name an entry; legal: a C identifier of at most 200 characters",
+                    name ? name : "");
   if (n_threads < HD_LANES || n_threads > 1024 || n_threads % HD_LANES)
     return hd_error(e->ctx, HEDDLE_INVALID, kernel->loc, "kernel.threads",
                     "threads = %lld; legal: a multiple of 32 from 32 to 1024",

@@ -220,24 +220,20 @@ static bool all_hex(hd_user_word word, size_t from, size_t n_digits) {
   return true;
 }
 
-static double double_of(uint64_t bits) {
-  double value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
 /* LLVM's hexadecimal forms: 0xH (half), 0xR (bfloat), 0x (the bits of a double, also for float). */
 static bool read_hex(hd_user_word word, hd_user_type type, double *value) {
   if (word.n < 3 || memcmp(word.at, "0x", 2) != 0)
     return false;
-  if (type == HD_USER_HALF && word.at[2] == 'H' && all_hex(word, 3, 4))
+  if (type == HD_USER_HALF && word.at[2] == 'H' && all_hex(word, 3, 4)) {
     *value = hd_elem_to_double(HEDDLE_F16, (uint32_t)hex_digits(word, 3));
-  else if (type == HD_USER_BFLOAT && word.at[2] == 'R' && all_hex(word, 3, 4))
+  } else if (type == HD_USER_BFLOAT && word.at[2] == 'R' && all_hex(word, 3, 4)) {
     *value = hd_elem_to_double(HEDDLE_BF16, (uint32_t)hex_digits(word, 3));
-  else if (type >= HD_USER_FLOAT && all_hex(word, 2, 16))
-    *value = double_of(hex_digits(word, 2));
-  else
+  } else if (type >= HD_USER_FLOAT && all_hex(word, 2, 16)) {
+    uint64_t bits = hex_digits(word, 2);
+    memcpy(value, &bits, sizeof *value);
+  } else {
     return false;
+  }
   return true;
 }
 
