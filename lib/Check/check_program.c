@@ -76,19 +76,6 @@ static hd_ck_layout layout_of(const hd_op *op) {
   return (hd_ck_layout)i;
 }
 
-/* Reads the attributes of a buffer's declaration. */
-static void describe_buffer(const hd_op *op, hd_ck_ring *b) {
-  b->layout = layout_of(op);
-  b->slab_bytes = hd_op_int(op, HD_ATTR_SLAB_BYTES, 0);
-  b->n_slabs = b->slab_bytes > 0 ? b->bytes / b->slab_bytes : 0;
-  b->meta_offset = hd_op_int(op, HD_ATTR_META_OFFSET, 0);
-  b->by_step = hd_op_has(op, HD_ATTR_BY_STEP);
-  b->rows = hd_op_int(op, HD_ATTR_ROWS, 0);
-  b->panel = hd_op_int(op, HD_ATTR_PANEL, 0);
-  b->run = hd_op_int(op, HD_ATTR_RUN, 0);
-  b->elem_bits = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits;
-}
-
 /* Buffers are laid out one after the other, each at its alignment, or over another buffer. */
 static void add_buffer(hd_ck_program *p, const hd_op *op) {
   enum { CELL = 128 };
@@ -107,7 +94,15 @@ static void add_buffer(hd_ck_program *p, const hd_op *op) {
     if (over && b->op == hd_buffer_under(op)->op)
       own->at = b->at;
   }
-  describe_buffer(op, own);
+  own->layout = layout_of(op);
+  own->slab_bytes = hd_op_int(op, HD_ATTR_SLAB_BYTES, 0);
+  own->n_slabs = own->slab_bytes > 0 ? own->bytes / own->slab_bytes : 0;
+  own->meta_offset = hd_op_int(op, HD_ATTR_META_OFFSET, 0);
+  own->by_step = hd_op_has(op, HD_ATTR_BY_STEP);
+  own->rows = hd_op_int(op, HD_ATTR_ROWS, 0);
+  own->panel = hd_op_int(op, HD_ATTR_PANEL, 0);
+  own->run = hd_op_int(op, HD_ATTR_RUN, 0);
+  own->elem_bits = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits;
   own->over = over;
   if (!over)
     own->at = (end + align - 1) / align * align;

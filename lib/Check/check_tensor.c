@@ -193,17 +193,6 @@ static bool read_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
   return !m->stop;
 }
 
-/* Records the write of the accumulators. */
-static void write_sums(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
-                       const hd_ck_region *region) {
-  hd_ck_access x = {.op = step->op, .kind = HD_CK_TENSOR_MMA, .slot = region->slot};
-  x.component = hd_ck_component(m, w->id, HD_CK_MMA);
-  x.value = w->multiplied;
-  hd_ck_region all = *region;
-  all.range = (hd_ck_range){.hi = region->buffer->bytes, .n = 1};
-  hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), all, 0);
-}
-
 /* Multiplies the rows of one CTA, that of `region`. */
 static void multiply_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                           const hd_ck_region *region, hd_ck_content *sums, const hd_ck_content *b) {
@@ -244,7 +233,12 @@ void hd_ck_tensor_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     if (!hd_ck_tensor_region(m, w, step, first + i, HD_AT_tcgen05_mma_sums,
                              HD_AT_tcgen05_mma_sums_cursor, &region))
       return;
-    write_sums(m, w, step, &region);
+    hd_ck_access x = {.op = step->op, .kind = HD_CK_TENSOR_MMA, .slot = region.slot};
+    x.component = hd_ck_component(m, w->id, HD_CK_MMA);
+    x.value = w->multiplied;
+    hd_ck_region all = region; /* of the accumulators */
+    all.range = (hd_ck_range){.hi = region.buffer->bytes, .n = 1};
+    hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), all, 0);
     w->sums[i] = sums_of(m, &region);
     multiply_rows(m, w, step, &region, w->sums[i], &b);
   }

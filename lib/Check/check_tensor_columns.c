@@ -16,14 +16,6 @@ static void take(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   *t = (hd_ck_tensor){.alloc = step->op, .warp = w->id, .time = w->now};
 }
 
-static void learn_address(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  const hd_ck_tensor *t = &m->tensors[w->cta];
-  if (!t->alloc || w->clock[hd_ck_component(m, t->warp, HD_CK_LANES)] < t->time)
-    return broken(m, w, step, "tcgen05.alloc, then cta.sync",
-                  "may read the address before it is written");
-  w->has_address = true;
-}
-
 /* No operation may still use the columns: deallocation counts as a write to all of them. */
 static void give_back(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_tensor *t = &m->tensors[w->cta];
@@ -52,10 +44,16 @@ static void give_back(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 
 /* The CTA's first warp allocates and deallocates; every warp reads the address. */
 void hd_ck_tensor_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  if (step->op->kind == HD_OP_TCGEN05_ADDRESS)
-    learn_address(m, w, step);
-  else if (w->index == 0)
-    (step->op->kind == HD_OP_TCGEN05_ALLOC ? take : give_back)(m, w, step);
+  if (step->op->kind != HD_OP_TCGEN05_ADDRESS) {
+    if (w->index == 0)
+      (step->op->kind == HD_OP_TCGEN05_ALLOC ? take : give_back)(m, w, step);
+    return;
+  }
+  const hd_ck_tensor *t = &m->tensors[w->cta];
+  if (!t->alloc || w->clock[hd_ck_component(m, t->warp, HD_CK_LANES)] < t->time)
+    return broken(m, w, step, "tcgen05.alloc, then cta.sync",
+                  "may read the address before it is written");
+  w->has_address = true;
 }
 
 void hd_ck_tensor_finish(hd_ck_machine *m) {

@@ -149,18 +149,6 @@ bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck
 
 /* --- the instruction ------------------------------------------------------------------------ */
 
-static void define(hd_ck_warp *w, const hd_ck_step *step, hd_ck_content content) {
-  w->multiplies = step->op;
-  w->wgmma_group = w->wgmma_committed;
-  w->env[step->args[HD_AT_wgmma_ss_acc]].frag.consumed = true;
-  hd_ck_frag *made = &w->env[step->results[0]].frag;
-  *made = hd_ck_no_frag;
-  made->state = HD_CK_FRAG_IN_FLIGHT;
-  made->group = w->wgmma_committed;
-  made->made = step->op;
-  made->content = content;
-}
-
 /* The registers of A and metadata are read until the group completes. Neither they nor the value
  * that was loaded into them may be overwritten before. (For metadata the ISA does not state this,
  * but an H200 needs it.) */
@@ -195,5 +183,14 @@ void hd_ck_wgmma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   bool adds = w->env[step->args[scale]].i != 0;
   const hd_ck_frag *acc = adds ? &w->env[step->args[HD_AT_wgmma_ss_acc]].frag : &hd_ck_no_frag;
   const hd_ck_content *held = &w->env[step->args[meta]].frag.content;
-  define(w, step, hd_ck_accumulate(m, w, step, &acc->content, &a, held, &b));
+  hd_ck_content content = hd_ck_accumulate(m, w, step, &acc->content, &a, held, &b);
+  w->multiplies = step->op;
+  w->wgmma_group = w->wgmma_committed;
+  w->env[step->args[HD_AT_wgmma_ss_acc]].frag.consumed = true;
+  hd_ck_frag *made = &w->env[step->results[0]].frag;
+  *made = hd_ck_no_frag;
+  made->state = HD_CK_FRAG_IN_FLIGHT;
+  made->group = w->wgmma_committed;
+  made->made = step->op;
+  made->content = content;
 }
