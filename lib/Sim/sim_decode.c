@@ -86,18 +86,6 @@ static heddle_status unsupported(sim_decode *d, const sim_insn *insn) {
                   "`%s` is not simulated", insn->text);
 }
 
-/* An immediate written as a double takes the form that a 32-bit float instruction reads. */
-static void narrow_immediates(sim_insn *insn) {
-  uint8_t type = insn->type[insn->n_types ? insn->n_types - 1 : 0];
-  for (uint32_t i = 0; i < insn->n_opnds; i++) {
-    sim_opnd *o = &insn->opnd[i];
-    if (o->kind == SIM_IMM && o->fp == 2 && type == SIM_T_F32) {
-      o->imm = hd_sim_f32_bits((float)hd_sim_f64((uint64_t)o->imm));
-      o->fp = 1;
-    }
-  }
-}
-
 heddle_status hd_sim_decode(sim_decode *d, sim_insn *insn) {
   sim_decoder *decode = hd_sim_decode_alu;
   for (size_t i = 0; i < HD_COUNT(families); i++)
@@ -112,6 +100,14 @@ heddle_status hd_sim_decode(sim_decode *d, sim_insn *insn) {
   for (uint32_t i = 1; i < d->n_mods; i++)
     if (!d->taken[i])
       return unsupported(d, insn);
-  narrow_immediates(insn);
+  /* An immediate written as a double takes the form that a 32-bit float instruction reads. */
+  uint8_t type = insn->type[insn->n_types ? insn->n_types - 1 : 0];
+  for (uint32_t i = 0; i < insn->n_opnds; i++) {
+    sim_opnd *o = &insn->opnd[i];
+    if (o->kind == SIM_IMM && o->fp == 2 && type == SIM_T_F32) {
+      o->imm = hd_sim_f32_bits((float)hd_sim_f64((uint64_t)o->imm));
+      o->fp = 1;
+    }
+  }
   return HEDDLE_OK;
 }

@@ -225,10 +225,6 @@ static heddle_status name_operand(parser *p, const char *name, sim_opnd *o) {
   return hd_sim_text_fail(p, "ptx.name", "a declared register, symbol or parameter", name);
 }
 
-static uint64_t negated(uint64_t bits, uint8_t fp) {
-  return fp == 2 ? bits ^ 1ull << 63 : fp == 1 ? bits ^ 0x80000000u : 0 - bits;
-}
-
 /* A register, a name or a number. */
 static heddle_status scalar_operand(parser *p, sim_opnd *o) {
   *o = (sim_opnd){0};
@@ -244,8 +240,9 @@ static heddle_status scalar_operand(parser *p, sim_opnd *o) {
     return HEDDLE_OK;
   }
   HD_TRY(number(p, text, o));
+  uint64_t bits = (uint64_t)o->imm;
   if (minus)
-    o->imm = (int64_t)negated((uint64_t)o->imm, o->fp);
+    o->imm = (int64_t)(o->fp == 2 ? bits ^ 1ull << 63 : o->fp == 1 ? bits ^ 0x80000000u : 0 - bits);
   return HEDDLE_OK;
 }
 

@@ -88,18 +88,6 @@ static sim_step complete_st(sim_machine *m, sim_async *op) {
 
 /* ---- issue ---- */
 
-/* A warp can access the 32 lanes of its position in the warpgroup. */
-static sim_step check_lanes(sim_warp *w, const sim_insn *in, const move *v, uint32_t address) {
-  uint32_t lane = address >> 16, first = w->index % 4 * 32;
-  bool whole = v->shape == HD_SIM_32X32B;
-  if (lane == first || (!whole && lane == first + 16))
-    return SIM_NEXT;
-  return hd_sim_fault(w->machine, "tmem", w, 0, in,
-                      "lane %u of tensor memory: warp %u reaches lanes %u to %u, from %u%s", lane,
-                      w->index, first, first + 31, first,
-                      whole ? "" : " or the sixteenth after it");
-}
-
 static sim_step address_of(sim_warp *w, const sim_insn *in, uint32_t mask, const move *v,
                            uint32_t *address) {
   const sim_opnd *o = v->address;
@@ -112,7 +100,14 @@ static sim_step address_of(sim_warp *w, const sim_insn *in, uint32_t mask, const
   SIM_LANES(l, mask)
   if ((uint32_t)(hd_sim_read_lane(w, &o->vec[0], l) + (uint64_t)o->imm) != *address)
     return hd_sim_fault(w->machine, "uniform", w, l, in, "the address differs from lane 0's");
-  return check_lanes(w, in, v, *address);
+  /* A warp can access the 32 lanes of its position in the warpgroup. */
+  uint32_t lane = *address >> 16, lo = w->index % 4 * 32;
+  bool whole = v->shape == HD_SIM_32X32B;
+  if (lane == lo || (!whole && lane == lo + 16))
+    return SIM_NEXT;
+  return hd_sim_fault(w->machine, "tmem", w, 0, in,
+                      "lane %u of tensor memory: warp %u reaches lanes %u to %u, from %u%s", lane,
+                      w->index, lo, lo + 31, lo, whole ? "" : " or the sixteenth after it");
 }
 
 static sim_step exec_move(sim_warp *w, const sim_insn *in, uint32_t mask) {

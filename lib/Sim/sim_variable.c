@@ -41,31 +41,25 @@ typedef struct filler {
   uint32_t at;
 } filler;
 
-static heddle_status fill_one(parser *p, filler *f) {
-  sim_opnd o;
-  uint32_t each = f->variable->element;
-  HD_TRY(hd_sim_text_operand(p, &o));
-  if (o.kind != SIM_IMM || (o.fp == 1 && each != 4) || (o.fp == 2 && each != 8))
-    return hd_sim_text_fail(p, "ptx.initialiser", "a number of the variable's type, an f32 as 0f…",
-                            f->variable->name);
-  if (f->at + each > f->variable->n_bytes)
-    return hd_sim_text_fail(p, "ptx.initialiser", "no more values than elements",
-                            f->variable->name);
-  memcpy(f->data + f->at, &o.imm, each < sizeof o.imm ? each : sizeof o.imm);
-  f->at += each;
-  return HEDDLE_OK;
-}
-
 /* Reads the values in order, however they are braced. */
 static heddle_status fill(parser *p, filler *f) {
+  uint32_t each = f->variable->element;
   int depth = 0;
   do {
-    if (hd_sim_text_accept(p, '{'))
-      depth++;
-    else if (hd_sim_text_accept(p, '}'))
-      depth--;
-    else if (!hd_sim_text_accept(p, ','))
-      HD_TRY(fill_one(p, f));
+    bool opens = hd_sim_text_accept(p, '{'), closes = !opens && hd_sim_text_accept(p, '}');
+    depth += opens - closes;
+    if (opens || closes || hd_sim_text_accept(p, ','))
+      continue;
+    sim_opnd o;
+    HD_TRY(hd_sim_text_operand(p, &o));
+    if (o.kind != SIM_IMM || (o.fp == 1 && each != 4) || (o.fp == 2 && each != 8))
+      return hd_sim_text_fail(p, "ptx.initialiser",
+                              "a number of the variable's type, an f32 as 0f…", f->variable->name);
+    if (f->at + each > f->variable->n_bytes)
+      return hd_sim_text_fail(p, "ptx.initialiser", "no more values than elements",
+                              f->variable->name);
+    memcpy(f->data + f->at, &o.imm, each < sizeof o.imm ? each : sizeof o.imm);
+    f->at += each;
   } while (depth > 0);
   return HEDDLE_OK;
 }

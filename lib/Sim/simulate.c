@@ -108,20 +108,6 @@ static uint64_t most_steps(const hd_values *v) {
                               (double)v->v[HD_ARG_K] / 2 / PRODUCTS_A_STEP);
 }
 
-static heddle_status run(heddle_context *ctx, launch *l, const hd_launch_plan *plan) {
-  hd_sim_launch sim = {.file = l->manifest.name, .ptx = l->from->ptx,
-                       .ptx_bytes = l->from->ptx_bytes, .plan = plan, .values = &l->values,
-                       .buffers = l->buffer, .n_buffers = l->n_buffers};
-  hd_sim_options options = {.seed = l->from->seed, .mode = modes[l->from->order],
-                            .max_steps = most_steps(&l->values)};
-  hd_sim_report report = {0};
-  heddle_status status = hd_sim_run(ctx, &sim, &options, &l->arena, &report);
-  for (uint32_t i = 0; i < report.n_findings; i++)
-    hd_error(ctx, status, (hd_loc){l->manifest.name, report.finding[i].line, 1},
-             report.finding[i].rule, "%s", report.finding[i].text);
-  return status;
-}
-
 static heddle_status simulate(heddle_context *ctx, launch *l) {
   const heddle_simulation *s = l->from;
   hd_launch_plan plan;
@@ -136,7 +122,23 @@ static heddle_status simulate(heddle_context *ctx, launch *l) {
   HD_TRY(take_args(ctx, l));
   HD_TRY(make_workspace(ctx, l));
   HD_TRY(hd_manifest_plan(ctx, &l->manifest, &l->values, l->resident, &plan));
-  return plan.grid_x ? run(ctx, l, &plan) : HEDDLE_OK;
+  if (plan.grid_x == 0)
+    return HEDDLE_OK;
+  hd_sim_launch sim = {.file = l->manifest.name,
+                       .ptx = s->ptx,
+                       .ptx_bytes = s->ptx_bytes,
+                       .plan = &plan,
+                       .values = &l->values,
+                       .buffers = l->buffer,
+                       .n_buffers = l->n_buffers};
+  hd_sim_options options = {
+      .seed = s->seed, .mode = modes[s->order], .max_steps = most_steps(&l->values)};
+  hd_sim_report report = {0};
+  heddle_status status = hd_sim_run(ctx, &sim, &options, &l->arena, &report);
+  for (uint32_t i = 0; i < report.n_findings; i++)
+    hd_error(ctx, status, (hd_loc){l->manifest.name, report.finding[i].line, 1},
+             report.finding[i].rule, "%s", report.finding[i].text);
+  return status;
 }
 
 heddle_status heddle_simulate(heddle_context *ctx, const heddle_simulation *simulation) {
