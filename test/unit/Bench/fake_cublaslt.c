@@ -1,6 +1,6 @@
-/* A cuBLASLt for tests, for bf16 and s8 products: one way for each order of D. What it stores in
- * f32 and s32 is right; as a contender it computes nothing. What
- * fake_cublaslt_fails names, fails. */
+/* A cuBLASLt for tests. It supports bf16 and s8 products and has one algorithm for each order of D.
+ * Its f32 and s32 results are correct. For other types of D it stores nothing. The function that
+ * fake_cublaslt_fails names returns an error. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ EXPORT int cublasLtMatmul(void *handle, void *desc, const void *alpha, void *a, 
 
 EXPORT extern const char *fake_cublaslt_fails;
 const char *fake_cublaslt_fails;
-static int thing; /* what handles point to */
+static int thing; /* all handles point to it */
 
 static bool fails(const char *name) {
   return fake_cublaslt_fails && strcmp(fake_cublaslt_fails, name) == 0;
@@ -83,7 +83,7 @@ int cublasLtMatrixLayoutCreate(void **out, int type, uint64_t rows, uint64_t col
   return 0;
 }
 
-/* Batches alone are said so, which this library has not. */
+/* Only the attributes of batches are set in this way, and this library does not support batches. */
 int cublasLtMatrixLayoutSetAttribute(void *l, int attribute, const void *value, size_t n) {
   (void)l, (void)attribute, (void)value, (void)n;
   return 1;
@@ -113,7 +113,7 @@ static double value_at(const void *data, int type, uint64_t i) {
   return (double)x;
 }
 
-/* A is k x rows and transposed, B is k x cols: columns first. */
+/* A is k x rows and transposed, B is k x cols. Both are column-major. */
 int cublasLtMatmul(void *handle, void *desc, const void *alpha, void *a, layout *a_layout, void *b,
                    layout *b_layout, const void *beta, const void *c, layout *c_layout, void *d,
                    layout *d_layout, const void *algo, void *workspace, size_t n_bytes,

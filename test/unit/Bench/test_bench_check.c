@@ -1,5 +1,5 @@
-/* A case of the benchmark on a driver for tests whose kernels give right results, or nearly: what
- * is right is timed and checked whole, and one wrong element anywhere is found. */
+/* A benchmark case on a test driver whose kernels return correct or almost correct results. Correct
+ * results are timed and verified in full. A single wrong element is found wherever it is. */
 #include <dlfcn.h>
 #include <ftw.h>
 #include <setjmp.h>
@@ -29,10 +29,10 @@ typedef struct fixture {
   hd_device *device;
   hd_peer *cublas;
   hd_bench_host *host;
-  uint16_t row_major[N_ELEMS], col_major[N_ELEMS]; /* what every kernel stores, bf16 */
+  uint16_t row_major[N_ELEMS], col_major[N_ELEMS]; /* what every kernel stores, in bf16 */
 } fixture;
 
-/* TMA variant: A, the map of B, D, the pitch of D. */
+/* The parameters of the TMA variant are A, the tensor map of B, D, and the pitch of D. */
 static void store_d(void *user) {
   fixture *f = user;
   const fake_launch *l = &f->fake->launch[(f->fake->n_launches - 1) % FAKE_MAX_LAUNCHES];
@@ -87,7 +87,7 @@ static int teardown(void **state) {
   return left;
 }
 
-/* Heddle's first row, with cuBLAS or without. */
+/* Returns Heddle's first row, measured with cuBLAS or without it. */
 static hd_bench_row run(fixture *f, bool peer) {
   static const char *const schedules[] = {"tile=64x48 stages=2"};
   hd_bench_options o = {.schedule = schedules, .n_schedules = 1, .n_jobs = 1, .seed = SEED,
@@ -124,7 +124,8 @@ static void a_peer_that_is_none_is_refused(void **state) {
   }
 }
 
-/* The cuBLASLt for tests stores nothing in bf16: its time stands, and it is told of. */
+/* The test cuBLASLt stores nothing in bf16. Its time is kept, and a diagnostic reports the wrong
+ * result. */
 static void a_peer_that_is_off_is_told_of(void **state) {
   fixture *f = *state;
   static const char *const schedules[] = {"tile=64x48 stages=2"};
@@ -147,7 +148,8 @@ static void expect_rule(heddle_context *ctx, const char *rule) {
   heddle_context_clear(ctx);
 }
 
-/* Each thing that a peer may fail at, by rule; the benchmark goes on without it and says why. */
+/* Every failure of a peer has its own rule. The benchmark continues without the peer and reports
+ * the reason. */
 static void a_peer_that_fails_says_where(void **state) {
   fixture *f = *state;
   const char **fails = dlsym(dlopen(FAKE_CUBLASLT, RTLD_NOW), "fake_cublaslt_fails");
@@ -189,7 +191,8 @@ static void a_peer_that_fails_says_where(void **state) {
   heddle_context_free(ctx);
 }
 
-/* A is there; B, the expected rows and what a part of them is made in are not given in turn. */
+/* A is allocated. Then one allocation fails in each iteration: that of B, of the expected rows, or
+ * of the buffers used to compute them. */
 static void operands_that_memory_lacks_are_told_of(void **state) {
   fixture *f = *state;
   heddle_context *ctx = heddle_context_create();
@@ -215,7 +218,7 @@ static void one_wrong_element_is_found(void **state) {
   fixture *f = *state;
   int64_t i = unsampled_row(f);
   put(f, i, N - 1, 1e4);
-  assert_true(run(f, false).ok); /* not by sampled rows */
+  assert_true(run(f, false).ok); /* the sampled rows do not include it */
   hd_bench_row row = run(f, true);
   assert_true(!row.ok && row.whole && row.n_rounds == 9);
 }
@@ -238,7 +241,7 @@ static void a_type_without_a_way_is_said_to_be(void **state) {
   assert_null(whole.data);
 }
 
-/* What the measuring process of the tuner does with a candidate. */
+/* The steps of the tuner's measuring process for one candidate. */
 static void the_tuner_times_what_is_right(void **state) {
   fixture *f = *state;
   hd_product p = hd_bench_product(&problem);
@@ -249,7 +252,7 @@ static void the_tuner_times_what_is_right(void **state) {
   double error;
   hd_alone alone = {0};
   assert_int_equal(hd_workload_open(NULL, f->device, &p, f->host, &w), HEDDLE_OK);
-  memcpy(f->col_major, f->row_major, sizeof f->col_major); /* its kernel's name says no order */
+  memcpy(f->col_major, f->row_major, sizeof f->col_major); /* the kernel's name has no order */
   assert_int_equal(hd_candidate_load(NULL, w, &o, &c), HEDDLE_OK);
   assert_int_equal(hd_candidate_verify(NULL, &c, &error), HEDDLE_OK);
   hd_contender contender = hd_candidate_contender(&c);
@@ -262,7 +265,7 @@ static void the_tuner_times_what_is_right(void **state) {
   hd_workload_close(w);
 }
 
-/* By this driver's clock every launch takes as long as any other. */
+/* On this driver's clock every launch takes the same time. */
 static void rounds_that_agree_are_enough(void **state) {
   fixture *f = *state;
   static const char *const schedules[] = {"tile=64x48 stages=2"};
@@ -289,7 +292,7 @@ static int count_file(const char *path, const struct stat *s, int type, struct F
   return remove(path);
 }
 
-/* Two sizes of one product: a kernel of each, and once the one for every size. */
+/* Two sizes of one product: one kernel for each size, and one kernel for all sizes, cached once. */
 static void kernels_of_cases_to_come_are_cached(void **state) {
   (void)state;
   char cache[] = "/tmp/heddle-ahead-XXXXXX";
@@ -308,7 +311,7 @@ static void kernels_of_cases_to_come_are_cached(void **state) {
   assert_int_equal(n_files, 3);
 }
 
-/* Bands of a large and of a narrow D; integers exactly. */
+/* Compares the bands of a large D and of a narrow one. Integers must match exactly. */
 static void every_band_is_compared(void **state) {
   (void)state;
   enum { ROWS = 3000, COLS = 70 };

@@ -1,5 +1,5 @@
-/* A case padded for a peer: sizes, what of the operands lies where, zeros around them, and D
- * without the padding. On the driver made for tests. */
+/* A case padded for a peer, on the test driver: the sizes, the position of the operands, the zeros
+ * around them, and D without the padding. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ typedef struct fixture {
   hd_bench_case bench;
 } fixture;
 
-/* Element (i, j) of a matrix; none is zero. */
+/* Element (i, j) of a matrix. No element is zero. */
 static uint16_t element(int64_t i, int64_t j) { return (uint16_t)(1 + 100 * i + j); }
 
 static void make(fixture *f, int64_t rows, int64_t cols, hd_rotation *rotation) {
@@ -67,7 +67,7 @@ static int teardown(void **state) {
   return left;
 }
 
-/* In every set: rows x cols elements of a matrix, zeros beside and below. */
+/* Each set holds rows x cols elements of a matrix, with zeros to the right and below. */
 static void expect_padded(const fixture *f, const hd_rotation *rotation, int64_t rows, int64_t cols,
                           int64_t all_rows, int64_t all_cols) {
   uint16_t data[PADDED_M * PADDED_K];
@@ -97,7 +97,7 @@ static void operands_lie_in_zeros(void **state) {
   hd_padded_free(f->device, &p);
 }
 
-/* What is a multiple already stays as it is. */
+/* A size that is already a multiple does not change. */
 static void whole_sizes_stay(void **state) {
   const fixture *f = *state;
   hd_padded p;
@@ -107,7 +107,7 @@ static void whole_sizes_stay(void **state) {
   hd_padded_free(f->device, &p);
 }
 
-/* D of the padded sizes, by rows or by columns, comes back without the padding. */
+/* D of the padded sizes, row- or column-major, is copied back without the padding. */
 static void d_is_cropped(void **state) {
   const fixture *f = *state;
   for (int row_major = 0; row_major < 2; row_major++) {
@@ -126,7 +126,7 @@ static void d_is_cropped(void **state) {
   }
 }
 
-/* Nothing stays behind: teardown counts. */
+/* Nothing stays allocated: teardown counts the allocations. */
 static void a_full_device_is_told_of(void **state) {
   const fixture *f = *state;
   hd_padded p = {0};

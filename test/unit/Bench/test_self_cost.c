@@ -1,4 +1,4 @@
-/* What a process holds, as Linux tells it. */
+/* The memory that a process uses, as Linux reports it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ static void memory_is_read_or_refused(void **state) {
   heddle_context_free(ctx);
 }
 
-/* `true` stands for heddle, and false for one that fails. */
+/* `true` stands for heddle, and `false` for a heddle that fails. */
 static void a_process_is_timed_or_refused(void **state) {
   (void)state;
   heddle_context *ctx = heddle_context_create();

@@ -1,4 +1,4 @@
-/* Kernels of test/check/Inputs, as they are or with an error injected, before the checker. */
+/* Runs the checker on kernels of test/check/Inputs, unchanged or with an injected fault. */
 #ifndef CHECK_HARNESS_H
 #define CHECK_HARNESS_H
 
@@ -20,16 +20,16 @@ typedef struct edit {
 } edit;
 
 typedef struct injected {
-  const char *name, *file, *rules; /* rules: any of these words */
+  const char *name, *file, *rules; /* rules: one of these words must be reported */
   edit edits[MOST_EDITS];
 } injected;
 
-/* The text of an input; owned. */
+/* Returns the text of an input; owned. */
 char *kernel_text(const char *file);
-/* The text (consumed) with its first `from` replaced; owned. */
+/* Returns the text (consumed) with the first `from` replaced; owned. */
 char *replace(char *text, const edit *e);
 heddle_status check_text(const char *text, hd_check_report *report);
-/* How many of the errors were not found by one of their rules; each is named. */
+/* Returns the number of faults that no rule of theirs detected, and prints the name of each. */
 int count_missed(const injected *errors, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
-/* Boxes of B that would begin past N may bring anything: whatever is multiplied with them is not
- * stored. All other columns are B's own. */
+/* Boxes of B that would begin past N may load any data, because the products with these columns are
+ * never stored. All other columns must be the right columns of B. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,8 +11,8 @@
 
 #include "check_harness.h"
 
-/* Of CLUSTER, where each CTA brings half of a tile's columns to both: the column %nh at which its
- * half begins, made of the one where it lies, %at. */
+/* For CLUSTER, where each CTA multicasts half of a tile's columns to both CTAs. Computes %nh, the
+ * column at which the CTA's box begins, from %at, the column at which its half begins. */
 #define BEGIN(made)                                                                                \
   {                                                                                                \
     "      %nh: i32 = add %n0, %half\n", "      %at: i32 = add %n0, %half\n" made                  \
@@ -22,12 +22,13 @@
         "      %nh: i32 = select %there, " yes ", " no "\n")
 #define RIGHT CHOOSE("lt", "%n", "%at", "%c0")
 
-/* Values that all roles see; the copies of the first CTA and of the second. */
+/* SIZES: values that all roles can use. FIRST, SECOND: the copies of the first and second CTA. */
 #define SIZES(made) {"%units: i32 = mul", made "\n  %units: i32 = mul"}
 #define FIRST "%k0, %nh, %full {offset = 0, bytes = 4096"
 #define SECOND "%k0, %nh, %full {offset = 4096, bytes = 4096"
 
-/* Of SUM, the tile's 16 columns in two boxes; `there`: whether the second one is. */
+/* For SUM: loads the tile's 16 columns in two boxes. `there`: whether the second box begins before
+ * N. */
 #define HALVES(there)                                                                              \
   {"box = [64, 16]", "box = [64, 8]"}, {                                                           \
     "        copy.tma %tb, %sb, %c, %k0, %n0, %full {bytes = 2048, offset = 0}\n",                 \
@@ -40,7 +41,7 @@
   }
 
 static const injected table[] = {
-    /* columns that are there */
+    /* columns before N */
     {"a bound one column short", CLUSTER, "data",
      {CHOOSE("lt", "%less", "%at", "%c0"), SIZES("%less: i32 = sub %n, %c1")}},
     {"a bound some columns short", CLUSTER, "data",
@@ -61,7 +62,7 @@ static const injected table[] = {
                          "        %k0: i32 = mul"},
       {SECOND, "%k0, %nt, %full {offset = 4096, bytes = 4096"}}},
     {"other columns in one split of several", SUM, "data", {HALVES("%rank, %c0 {pred = eq}")}},
-    /* and the rest of the slot */
+    /* the rest of the slot */
     {"boxes with a gap", CLUSTER, "R1",
      {RIGHT, {"box = [64, 32]", "box = [64, 16]"}, {"bytes = 12800", "bytes = 8704"},
       {SECOND, "%k0, %nh, %full {offset = 4096, bytes = 2048"},
@@ -79,7 +80,7 @@ static void find_injected(void **state) {
   assert_int_equal(count_missed(table, HD_COUNT(table)), 0);
 }
 
-/* Zeros past N, the first columns, or the tile's own. */
+/* The box past N may load zeros, the first columns, or the tile's first columns again. */
 static void accept_anything(void **state) {
   (void)state;
   static const struct {

@@ -1,5 +1,6 @@
-/* Injected faults: sound kernels of test/check/Inputs with one thing taken away or moved by one.
- * Each must be found, by the rule that it breaks; the kernels themselves must be found sound. */
+/* Injected faults: correct kernels of test/check/Inputs with one op removed or moved, or one value
+ * off by one. The rule that each fault breaks must report it. The checker must accept the kernels
+ * themselves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,19 +13,19 @@
 
 #include "check_harness.h"
 
-/* Of the consumer of GATHER. */
+/* The loads of metadata of GATHER's consumer. */
 #define META                                                                                       \
   "        %meta: frag<s32 x 1> = load.meta %sa, %d1, %w {word = 0}\n"                             \
   "        %meta2: frag<s32 x 1> = load.meta %sa, %d1, %w4 {word = 0}\n"
 
-/* The partials of SPLIT are summed by each that stored one. */
+/* For SPLIT: each CTA that stored a partial sums all partials, not only the last one to arrive. */
 #define WHOEVER_COMES                                                                              \
   {"      last_arriver %workspace, %place, %ns {offset = 1024} {\n", ""}, {                        \
     "%m, %n, %s1 {type = f16, order = row_major, act = none, path = direct}\n      }\n",          \
         "%m, %n, %s1 {type = f16, order = row_major, act = none, path = direct}\n"                 \
   }
 
-/* They are stored behind the counter. */
+/* For SPLIT: the partials are stored after the counter is incremented. */
 #define STORED_WHEN_COUNTED                                                                        \
   {"      " STORE, ""}, {"offset = 1024} {\n", "offset = 1024} {\n        " STORE}
 #define STORE                                                                                      \
@@ -32,7 +33,7 @@
   "{splits = 3, bytes = 4608}\n"
 
 static const injected table[] = {
-    /* R1: completion observed before the data is used */
+    /* R1: completion is observed before the data is used */
     {"full wait removed", CLUSTER, "R1", {{"        barrier.wait %full, %d1 {parity = 0}\n", ""}}},
     {"full wait of the other parity", CLUSTER, "R1 deadlock phase",
      {{"barrier.wait %full, %d1 {parity = 0}", "barrier.wait %full, %d1 {parity = 1}"}}},
@@ -71,7 +72,7 @@ static const injected table[] = {
        "row_bytes = 128, vec = 16}\n"
        "    cp_async.commit\n"
        "  }\n}"}}},
-    /* R2: generic writes that wgmma reads */
+    /* R2: generic-proxy writes that wgmma reads */
     {"proxy fence removed", GATHER, "R2", {{"        fence.proxy_async\n", ""}}},
     {"proxy fence in front of the writes", GATHER, "R2",
      {{"        fence.proxy_async\n", ""},
@@ -89,7 +90,7 @@ static const injected table[] = {
       {"vec = 2}", "vec = 16}"},
       {"        fence.proxy_async\n", "        cp_async.commit\n        fence.proxy_async\n"
                                       "        cp_async.wait {pending = 0}\n"}}},
-    /* R3: nothing is overwritten while it may be read */
+    /* R3: nothing is overwritten while it may still be read */
     {"empty wait removed", CLUSTER, "R3 R1",
      {{"        barrier.wait %empty, %c {parity = 1}\n", ""}}},
     {"empty arrival on the own slot", CLUSTER, "R3 deadlock",
@@ -125,7 +126,7 @@ static const injected table[] = {
      {{"        barrier.wait %empty, %c {parity = 1}\n", ""},
       {"        fence.proxy_async\n",
        "        fence.proxy_async\n        barrier.wait %empty, %c {parity = 1}\n"}}},
-    /* R4: initialisation, leaving */
+    /* R4: initialisation and exit */
     {"init fence removed", CLUSTER, "R4", {{"  fence.barrier_init\n", ""}}},
     {"init fence behind the sync", CLUSTER, "R4",
      {{"  fence.barrier_init\n  cluster.sync\n", "  cluster.sync\n  fence.barrier_init\n"}}},
@@ -180,7 +181,7 @@ static const injected table[] = {
        "    %u2: frag<f32 x 32> = wgmma.sp.ss %u1, %sa, %s0, %wg, %sb, %m0, %no {row = "
        "\"wgmma_sp_ss_m64n64k32_f32_bf16_bf16\", selector = 0, step = 0}\n"
        "    wgmma.commit\n"}}},
-    /* R2, R6: D by way of shared memory */
+    /* R2, R6: D stored through shared memory */
     {"staged without the proxy fence", STAGED, "R2", {{"      fence.proxy_async\n", ""}}},
     {"proxy fence behind the lanes' meeting", STAGED, "R2",
      {{"      fence.proxy_async\n      warp.sync\n",
@@ -255,8 +256,8 @@ static const injected table[] = {
        "%all: i32 = mul %tiles, %ns\n  %units: i32 = sub %all, %c1"}}},
     {"a workspace too small", SPLIT, "bounds", {{"bytes = 13824}", "bytes = 13680}"}}},
     {"D from the own share", SPLIT, "data", {{"%m, %n, %s0", "%m, %n, %r0"}}},
-    /* Partials that cross a cluster: R1 (landed, acquired), R4 (who is reached is there), and whose
-     * they are */
+    /* Partial sums sent across a cluster: R1 (received and acquired), R4 (the receiver is running),
+     * and to which tile and columns they belong */
     {"sums that may not have landed", SUM, "R1",
      {{"          barrier.wait %sent, %pc {parity = 0, scope = cluster}\n", ""}}},
     {"sums that are not acquired", SUM, "R1", {{"{parity = 0, scope = cluster}", "{parity = 0}"}}},
@@ -296,12 +297,12 @@ static const injected table[] = {
        "        partial.send %sp, %part, %rank, %many"}}},
     {"more splits than k-blocks", SUM, "bounds",
      {{"partial.send %sp, %part, %rank, %ns, %nk", "partial.send %sp, %part, %rank, %ns, %c1"}}},
-    {"a part that begins between 16 bytes", SUM, "bounds", /* and ends within its slot */
+    {"a part that begins between 16 bytes", SUM, "bounds", /* and the part ends within its slot */
      {{"        partial.send %sp, %part",
        "        %c3: i32 = sub %c4, %c1\n        %last_part: i32 = mul %c3, %c1024\n"
        "        %past: i32 = add %part, %c4\n        %odd: i32 = min %past, %last_part\n"
        "        partial.send %sp, %odd"}}},
-    {"a k-block as often as there are", SUM, "data", /* by those that send */
+    {"a k-block as often as there are", SUM, "data", /* counted by the senders */
      {{"        %g64: i64 = extend %g\n",
        "        %sums: i1 = cmp %rank, %c0 {pred = eq}\n        %gg: i32 = select %sums, %g, %lo\n"
        "        %g64: i64 = extend %gg\n"},
@@ -317,7 +318,7 @@ static const injected table[] = {
      {{"select %works, %cluster, %tiles", "select %yes, %cluster, %tiles"}}},
     {"a CTA's accumulators on their way", SUM, "R5",
      {{"%ns, %nk, %x, %sent", "%ns, %nk, %none, %sent"}}},
-    /* Sums over the ring: R3, which tells of reads; and whose columns they are */
+    /* Sums stored over the ring: R3, which covers reads, and to which columns they belong */
     {"sums over a ring that is still read", RING_SUM, "R1 R3",
      {{"        barrier.wait %drained, %only {parity = 0}\n        %away0", "        %away0"}}},
     {"the ring's last phase but one", RING_SUM, "R3",
@@ -345,7 +346,7 @@ static const injected table[] = {
     {"sent to itself", RING_SUM, "bounds", {{"%sent {owner = 1}", "%sent {owner = 0}"}}},
     /* R8 */
     {"grid.wait removed", CLUSTER, "R8", {{"  grid.wait\n", ""}}},
-    /* barriers: bytes, counts, phases, deadlock */
+    /* barriers: bytes, counts, phases and deadlock */
     {"too few bytes expected", CLUSTER, "tx-bytes", {{"bytes = 12800", "bytes = 12784"}}},
     {"too many bytes expected", CLUSTER, "tx-bytes", {{"bytes = 12800", "bytes = 12816"}}},
     {"a box not expected", CLUSTER, "tx-bytes", {{"bytes = 12800", "bytes = 8704"}}},
@@ -371,7 +372,7 @@ static const injected table[] = {
      {{"        barrier.arrive %full, %c {scope = thread}\n", ""},
       {"count = 129", "count = 1"},
       {"        copy.ld_st", "        role.sync {id = 1}\n        copy.ld_st"}}},
-    /* what is computed */
+    /* the computed data */
     {"half of B twice", CLUSTER, "data R1",
      {{"{offset = 4096, bytes = 4096", "{offset = 0, bytes = 4096"}}},
     {"A of another k-block", CLUSTER, "data bounds",
@@ -388,7 +389,7 @@ static const injected table[] = {
      {{"%wg: i32 = div %w, %c4", "%wg: i32 = div %w, %c2"}}},
     {"a condition that depends on the warp", CLUSTER, "uniform deadlock arrivals",
      {{"%later: i1 = cmp %j, %c0 {pred = gt}", "%later: i1 = cmp %w, %c2 {pred = gt}"}}},
-    /* bounds */
+    /* bounds of global memory */
     {"slabs past the end not clamped", CLUSTER, "bounds",
      {{"%slab64: i64 = extend %slab\n", "%slab64: i64 = extend %slab0\n"}}},
     {"D not masked", CLUSTER, "bounds", {{"%cold, %m, %n, %accd", "%cold, %mu, %n, %accd"}}},
@@ -400,7 +401,7 @@ static const injected table[] = {
      {{"%um: i32 = div %mu, %c128", "%um: i32 = div %m, %c128"}}},
     {"a strip written twice", CLUSTER, "data coverage",
      {{"%strip0: i32 = mul %w, %c16", "%strip0: i32 = mul %wg, %c16"}}},
-    /* budgets */
+    /* resource limits */
     {"too much shared memory", CLUSTER, "shared",
      {{"bytes = 8192, stages = 3", "bytes = 81920, stages = 3"}}},
     {"fragments that do not fit the role", CLUSTER, "registers",
@@ -437,7 +438,7 @@ static void accept_sound(void **state) {
   }
 }
 
-/* A tile that is one part is whole where it was summed: nobody has to count it. */
+/* A tile that is not split is complete where it was summed, so no CTA has to be counted. */
 static void accept_whole_tiles(void **state) {
   (void)state;
   static const edit whole = {"%ns: i32 = min %c3, %nk", "%ns: i32 = min %c1, %nk"};
@@ -452,7 +453,8 @@ static void accept_whole_tiles(void **state) {
   }
 }
 
-/* A main loop of 16384 turns is decided in the time of a short one, and so are its slips. */
+/* A main loop of 16384 iterations is checked in the time of a short one. The same holds with a
+ * fault. */
 static void decide_long(void **state) {
   (void)state;
   static const edit fixed = {"%k: i32 = arg {arg = k}", "%k: i32 = const {value = 1048576}"};

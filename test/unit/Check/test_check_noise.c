@@ -1,5 +1,5 @@
-/* Numbers of sound kernels replaced by others: whatever the checker says, it says it. Run it
- * under the sanitizers. */
+/* Replaces numbers of correct kernels by other numbers. Any verdict is accepted, but the checker
+ * must return one. Run this test under the sanitizers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static char *read_kernel(const char *file) {
   return text;
 }
 
-/* The i-th number that stands alone (not part of a name); NULL past the last. */
+/* Returns the i-th number that stands alone (is not part of a name); NULL past the last one. */
 static const char *number_at(const char *text, int i, size_t *n) {
   for (const char *at = text + 1; *at; at++) {
     bool starts = isdigit((unsigned char)*at) && !isalnum((unsigned char)at[-1]) && at[-1] != '_' &&

@@ -1,5 +1,5 @@
-/* What a kernel reaches by the wrong name, or beside the place that it means: arguments, tensor
- * maps, parts of k-blocks and blocks, offsets that wrap, places that two uses meet in. */
+/* Kernels that access the wrong object or the wrong address: arguments, tensor maps, parts of
+ * k-blocks and blocks, offsets that overflow, and registers or memory with two uses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,27 +12,28 @@
 #include "Support/strbuf.h"
 #include "check_harness.h"
 
-/* Of CLUSTER: A's copy, and what a stage then expects. */
+/* For CLUSTER: the copy of A, and the bytes that a stage then expects. */
 #define COPY "copy.bulk %a, %offset, %sa, %c, %full {offset = 0, bytes = 4608}"
 #define SHORT_COPY(offset)                                                                         \
   {COPY, "copy.bulk %a, %offset, %sa, %c, %full {offset = " offset ", bytes = 4592}"}, {           \
     "{bytes = 12800}", "{bytes = 12784}"                                                           \
   }
 
-/* Of LAST: the slot of D is filled again while a copy out may read it. */
+/* For LAST: the slot of D is filled again while a copy out of it may still read it. */
 #define UNWAITED {"        bulk.wait {pending = 0}\n", ""}
 #define ONE_TILE {"%m: i32 = const {value = 512}", "%m: i32 = const {value = 64}"}
-/* Its producer waits for the empty slot behind another of its ops. */
+/* For LAST: the producer waits for the empty slot after another of its ops. */
 #define WAIT "        barrier.wait %empty, %c {parity = 1}\n"
 #define WAITS_BEHIND(op) {WAIT, ""}, {op, op WAIT}
 #define EXPECT "        barrier.expect %full, %c {bytes = 8704}\n"
 #define COPY_A "        copy.bulk %a, %from, %sa, %c, %full {bytes = 4608, offset = 0}\n"
 #define COPY_B "        copy.tma %map_b, %sb, %c, %k0, %c0, %full {bytes = 4096, offset = 0}\n"
 
-/* Its slot of the ring is set free elsewhere than in the loop. */
+/* For LAST: the consumer releases its slot of the ring outside the loop. */
 #define RELEASE {"        warp.sync\n        barrier.arrive %empty, %d {scope = warp}\n", ""}
 #define ARRIVE "        barrier.arrive %empty, %uc {scope = warp}\n"
-/* Its consumer gathers B itself, a unit ahead, and fences it in front of the count or not. */
+/* For LAST: the consumer gathers B itself, one unit in advance. `fence`: the proxy fence before the
+ * count, or nothing. */
 #define GATHER_B(name, unit, cursor)                                                               \
   "      %" name ": i32 = rem " unit ", %c2\n"                                                     \
   "      %" name "64: i64 = extend %" name "\n"                                                    \
@@ -55,8 +56,9 @@
                               fence "      last_arriver"                                           \
   }
 
-/* Of RING_SUM: the consumer waits for a batch at the head of the next turn, and its metadata go
- * round the loop. `used`: which ones its wgmma read, %meta of this turn or %old of the last. */
+/* For RING_SUM: the consumer waits for a wgmma group at the beginning of the next iteration, and
+ * the loop carries its metadata. `used`: the metadata that wgmma reads, %meta of this iteration or
+ * %old of the previous one. */
 #define CARRIED(used)                                                                              \
   {"      %te: cursor, %x: frag<f32 x 8> = for %lo, %hi, %c1, %tc, %none (%g: i32, %c: cursor, "   \
    "%acc: frag<f32 x 8>) {\n",                                                                     \
@@ -88,13 +90,13 @@ static const injected table[] = {
      LAST,
      "R3",
      {RELEASE, {"      last_arriver", ARRIVE "      last_arriver"}}},
-    /* waits that are overtaken */
+    /* waits that come too late */
     {"a slot of the next turn is expected before it is empty",
      LAST,
      "phase arrivals",
      {WAITS_BEHIND(EXPECT)}},
     {"nothing lands behind the wait", LAST, "phase", {WAITS_BEHIND(COPY_B), ONE_TILE}},
-    /* a kernel that does nothing */
+    /* a kernel that computes nothing */
     {"no tiles at all",
      AMPERE,
      "coverage",
@@ -110,7 +112,7 @@ static const injected table[] = {
      CLUSTER,
      "phase",
      {{"registers = 40, single} {", "registers = 40} {"}}},
-    /* metadata and its selector */
+    /* the metadata and their selector */
     {"the second k-step's selector in the first",
      CLUSTER,
      "data",
@@ -120,7 +122,7 @@ static const injected table[] = {
      "data",
      {{"selector = 1, step = 1}", "selector = 0, step = 1}"}}},
     {"the selector of an mma.sp", AMPERE, "data", {{"selector = 1}", "selector = 0}"}}},
-    /* registers of a running wgmma */
+    /* registers of a wgmma in flight */
     {"metadata move while they are read", RING_SUM, "R5", {CARRIED("%meta")}},
     {"accumulators that go round a fence",
      CLUSTER,
@@ -152,7 +154,7 @@ static const injected table[] = {
      CLUSTER,
      "data",
      {{"arg = b, type = bf16", "arg = b, type = f32"}, {"box = [64, 32]", "box = [32, 32]"}}},
-    /* parts of what is moved whole */
+    /* parts of objects that must be moved as a whole */
     {"a box that begins inside of a k-block",
      CLUSTER,
      "data",
@@ -169,7 +171,7 @@ static const injected table[] = {
      {{"%fb: i64 = mul %k0l, %l2", "%f0: i64 = mul %k0l, %l2\n        %fb: i64 = add %f0, %l2"}}},
     {"the end of a block left out", CLUSTER, "undecided", {SHORT_COPY("0")}},
     {"a block moved by 16 bytes", CLUSTER, "undecided", {SHORT_COPY("16")}},
-    /* what only a large product shows */
+    /* faults that only a large product shows */
     {"A's offset in 32 bits",
      CLUSTER,
      "overflow",
@@ -178,7 +180,7 @@ static const injected table[] = {
       {"%index: i64 = add %block0, %i64v", "%index: i32 = add %block0, %i"},
       {"%offset: i64 = mul %index, %slabbytes",
        "%offset0: i32 = mul %index, %slabbytes\n        %offset: i64 = extend %offset0"}}},
-    /* two uses of a place */
+    /* one address or register with two uses */
     {"metadata move to registers that are read", RING_SUM, "R5", {CARRIED("%old")}},
     {"a copy over what st.async wrote",
      RING_SUM,
@@ -214,7 +216,8 @@ static void assert_sound(const char *file, const edit *edits, size_t n) {
   free(text);
 }
 
-/* Of one tile a CTA is the last to count once, however many parts of it are its own. */
+/* Of each tile a CTA is the last to arrive at most once, however many parts of the tile it
+ * computes. */
 static void accept_last_once(void **state) {
   (void)state;
   static const edit once[] = {UNWAITED, ONE_TILE};
@@ -222,7 +225,7 @@ static void accept_last_once(void **state) {
   assert_sound(LAST, once, HD_COUNT(once));
 }
 
-/* A warp's lanes meet where they count, the last or not. */
+/* The lanes of a warp converge where they count, whether they are the last or not. */
 static void accept_met_at_count(void **state) {
   (void)state;
   static const edit counted[] = {
@@ -236,7 +239,8 @@ static void accept_fenced_ahead(void **state) {
   assert_sound(LAST, gathered, HD_COUNT(gathered));
 }
 
-/* Where the ring does not come round, what lands behind the wait tells that it is over. */
+/* Where the ring does not wrap around, the data that arrive after the wait show that the wait is
+ * over. */
 static void accept_late_wait(void **state) {
   (void)state;
   static const edit expected[] = {WAITS_BEHIND(EXPECT), ONE_TILE};
@@ -247,7 +251,8 @@ static void accept_late_wait(void **state) {
 
 enum { BLOCKS = 512, SIZES = 128 };
 
-/* Blocks of many sizes with holes between them: what lies in a hole has to move when it grows. */
+/* Allocates blocks of many sizes with holes between them: a block in a hole has to move when it
+ * grows. */
 static void hold_blocks(void *block[BLOCKS]) {
   for (size_t i = 0; i < BLOCKS; i++)
     block[i] = hd_xmalloc((i / 2 % SIZES + 1) * 1024);
@@ -257,7 +262,7 @@ static void hold_blocks(void *block[BLOCKS]) {
   }
 }
 
-/* Wherever the list of steps has to grow: also at the end of a last arriver's region. */
+/* The list of steps may have to grow at any op, also at the end of a last_arriver region. */
 static void accept_any_length(void **state) {
   (void)state;
   hd_strbuf lines = {0};

@@ -1,4 +1,4 @@
-/* Schedules for ranges of a size: the text, and what is chosen. */
+/* Schedules for ranges of a size: their text, and the choice. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +65,7 @@ static hd_front front_of(const char *target, int64_t m, int64_t k, int64_t max) 
   return front_of_type(target, "bf16", "bf16", m, k, max);
 }
 
-/* Each bucket is legal, borders rise, no larger than the size's max. */
+/* Each bucket is legal. The borders rise and do not exceed the size's maximum. */
 static void check_plan(const hd_front *front, const hd_bucket_plan *plan, int64_t max) {
   int64_t before = 0;
   assert_in_range(plan->n, 1, HD_MOST_BUCKETS);
@@ -96,8 +96,8 @@ static void few_columns_and_many_take_different_tiles(void **state) {
   heddle_tuned_free(tuned);
 }
 
-/* By the model alone a pair of CTAs costs clocks; the default takes one where a launch is long
- * enough to meet the power cap, and so do the buckets of such sizes. */
+/* By the model alone a pair of CTAs costs clocks. The default uses a pair where a launch is long
+ * enough to reach the power cap, and so do the buckets of such sizes. */
 static void long_launches_have_pairs(void **state) {
   (void)state;
   static const int64_t long_sizes[] = {2048, 4096, 8192};
@@ -109,8 +109,8 @@ static void long_launches_have_pairs(void **state) {
   hd_front_free(&front);
 }
 
-/* Some defaults of fixed sizes are not legal where the sizes are known at launch (256x192 into a
- * col_major D of f32): the bucket then has nearly the fastest of those that are. */
+/* Some defaults of fixed sizes are not legal where the sizes are known only at launch (256x192 with
+ * a col_major f32 D). The bucket then has almost the fastest of the legal schedules. */
 static void what_is_not_legal_at_launch_makes_way_for_the_next(void **state) {
   (void)state;
   const int64_t sizes[] = {3072, 2048, 8192};
@@ -132,7 +132,7 @@ static void what_is_not_legal_at_launch_makes_way_for_the_next(void **state) {
   hd_front_free(&front);
 }
 
-/* What was measured at a size is what a launch of that size takes. */
+/* The choice measured at a size is the one that a launch of that size uses. */
 static void measured_choices_are_kept(void **state) {
   (void)state;
   static const int64_t measured[] = {1, 64, 128, 256, 4096};
@@ -153,7 +153,7 @@ static void measured_choices_are_kept(void **state) {
   hd_front_free(&front);
 }
 
-/* A choice's tile is taken in both orders of D, each with a store that is legal there. */
+/* The tile of a choice is used with both orders of D, each with a store that is legal for it. */
 static void the_order_of_d_keeps_the_tile(void **state) {
   (void)state;
   hd_tuned *tuned;
@@ -165,7 +165,7 @@ static void the_order_of_d_keeps_the_tile(void **state) {
     hd_schedule s;
     product.d_col_major = !product.d_col_major;
     if (hd_tune_lookup(tuned, &product))
-      continue; /* it has a choice of its own */
+      continue; /* the other order has its own */
     assert_int_equal(hd_product_build(NULL, HD_NOWHERE, &product, &front), HEDDLE_OK);
     assert_ptr_equal(hd_tune_pick(tuned, &front.problem, &product, NULL, &s), choice);
     assert_int_equal(s.tile_m, choice->words.value.tile_m);
@@ -204,8 +204,8 @@ static bool same_tile(const hd_schedule *x, const hd_schedule *y) {
          x->ctas_per_sm == y->ctas_per_sm && x->split_k == y->split_k;
 }
 
-/* What spilled is not chosen again, nor what holds as much; each is legal, also where sizes are
- * open, and where a family has no ranking. */
+/* A schedule that spilled is not chosen again, nor one that needs as many registers. Every choice
+ * is legal, also where sizes are dynamic and where a family has no ranking. */
 static void what_spilled_is_passed_over(void **state) {
   enum { TRIES = 5 };
   static const struct {

@@ -1,4 +1,4 @@
-/* heddle/schedule.h: what the model says of a schedule, and which are legal. */
+/* heddle/schedule.h: the model's prediction for a schedule, and which schedules are legal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +52,8 @@ static heddle_prediction predict(const fixture *f, const char *schedule, int64_t
   return p;
 }
 
-/* More columns take longer; many are faster than dense; a plan is the bucket of a launch. */
+/* More columns take longer. Many columns are faster than dense. A plan is predicted as the bucket
+ * of the launch. */
 static void a_schedule_is_predicted(void **state) {
   const fixture *f = *state;
   heddle_prediction small = predict(f, NULL, 64), large = predict(f, NULL, 8192);
@@ -84,7 +85,7 @@ static void what_cannot_be_predicted_is_refused(void **state) {
   assert_true(p.seconds == 7);
 }
 
-/* A size that is not said is 4096, or its max. */
+/* The default of a size without a value is 4096, or its maximum if that is smaller. */
 static void open_sizes_are_within_their_max(void **state) {
   const fixture *f = *state;
   fixture narrow = *f;
@@ -101,7 +102,8 @@ static void open_sizes_are_within_their_max(void **state) {
   heddle_module_free(narrow.module);
 }
 
-/* The units of groups: the mean of even ones and of Zipf's, of which most have a part of a tile. */
+/* Units of work of groups: the mean of equal groups and of a Zipf distribution, in which most
+ * groups have a part of a tile. */
 static int64_t units_of_groups(int64_t n, int64_t g, int64_t width, int64_t rows) {
   double sum = 0;
   int64_t even = 0, zipf = 0, left = n;
@@ -116,7 +118,8 @@ static int64_t units_of_groups(int64_t n, int64_t g, int64_t width, int64_t rows
   return (even * rows + zipf * rows) / 2;
 }
 
-/* Groups are priced by the tiles that routings give them; what adds up their columns takes time. */
+/* The time of groups follows from the number of tiles for typical routings. Adding up their columns
+ * takes time too. */
 static void groups_are_predicted_by_routings(void **state) {
   static const char text[] =
       "module version=1 level=problem sync=none\n"
@@ -155,7 +158,7 @@ static void groups_are_predicted_by_routings(void **state) {
   heddle_module_free(alone.module);
 }
 
-/* At tile level a kernel has its schedule: it is predicted, and there is no other. */
+/* A tile-level kernel has a fixed schedule, which can be predicted. It has no other. */
 static void a_planned_kernel_has_one_schedule(void **state) {
   const fixture *f = *state;
   static const hd_pipeline_options to_tile = {.stop_after = "tile"};
@@ -185,7 +188,7 @@ static bool is_listed(const heddle_schedule_list *list, const char *schedule) {
   return false;
 }
 
-/* With keys exactly those that have them; each can be predicted. */
+/* With keys, the list has exactly the schedules with these keys. Each of them can be predicted. */
 static void legal_schedules_are_listed(void **state) {
   const fixture *f = *state;
   heddle_schedule_list *all, *some;

@@ -32,7 +32,7 @@ static hd_tuned *read_table(const char *json, size_t n_bytes) {
   return tuned;
 }
 
-/* n x n products; the schedule names the sizes. */
+/* n x n products. The schedule of each identifies its sizes. */
 static hd_tuned *table(int n) {
   hd_strbuf json = {0};
   char name[HD_PRODUCT_TEXT];
@@ -82,13 +82,13 @@ static void the_nearest_is_within_twice(void **state) {
   assert_null(hd_tune_nearest(t, &p));
   p.n = 32;
   assert_non_null(hd_tune_nearest(t, &p));
-  for (int64_t k = 2047; k <= 8193; k += 8193 - 2047) { /* of 4096 */
+  for (int64_t k = 2047; k <= 8193; k += 8193 - 2047) { /* the tuned k is 4096 */
     p.k = k;
     assert_null(hd_tune_nearest(t, &p));
   }
   p.k = 8192;
   assert_non_null(hd_tune_nearest(t, &p));
-  p.a = p.b = HEDDLE_F16; /* as wide */
+  p.a = p.b = HEDDLE_F16; /* of the same width */
   assert_non_null(hd_tune_nearest(t, &p));
   p.a = p.b = HEDDLE_E4M3;
   assert_null(hd_tune_nearest(t, &p));
@@ -98,7 +98,8 @@ static void the_nearest_is_within_twice(void **state) {
   heddle_tuned_free(t);
 }
 
-/* What stands for a product of other types, as wide or not; the model would take neither. */
+/* A choice also serves a product of other types of the same width, but not one of another width.
+ * The model would choose neither. */
 static void types_as_wide_share_a_choice(void **state) {
   (void)state;
   static const struct {
@@ -162,18 +163,18 @@ static void an_embedder_asks_with_a_text(void **state) {
   heddle_module *module = NULL;
   schedule[0] = '\0';
   assert_int_equal(heddle_module_parse(NULL, NULL, text, strlen(text), &module), HEDDLE_OK);
-  for (int i = 0; i < 2; i++) /* it stays as it is */
+  for (int i = 0; i < 2; i++) /* the module must not change */
     assert_int_equal(heddle_tuned_pick_module(NULL, t, module, NULL, fixed, schedule), HEDDLE_OK);
   assert_non_null(strstr(schedule, "raster_group=3 "));
   heddle_module_free(module);
   free(text);
-  p.weights_ready = true; /* nothing was tuned for that: what was without it */
+  p.weights_ready = true; /* not tuned: the choice without it */
   text = hd_product_problem(&p);
   assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, fixed, schedule),
                    HEDDLE_OK);
   assert_non_null(strstr(schedule, "raster_group=3 "));
   free(text);
-  p.k = 16384; /* far from all */
+  p.k = 16384; /* far from every tuned size */
   text = hd_product_problem(&p);
   assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, fixed, schedule),
                    HEDDLE_OK);
@@ -185,7 +186,8 @@ static void an_embedder_asks_with_a_text(void **state) {
   heddle_tuned_free(t);
 }
 
-/* What the buckets are is test_buckets.c's; this is the public way to them, which compiles. */
+/* test_buckets.c tests which buckets are chosen. This is the public interface to them; its plan
+ * must compile. */
 static void an_embedder_asks_for_buckets(void **state) {
   (void)state;
   hd_tuned *t = table(2);
@@ -295,8 +297,8 @@ static void names_of_products(void **state) {
     assert_int_equal(hd_product_parse(NULL, bad[i], &q), HEDDLE_INVALID);
 }
 
-/* What was tuned with an epilogue is for it alone; what has none of its own takes the plain
- * product's. */
+/* A choice tuned with an epilogue is for that epilogue only. An epilogue without a choice of its
+ * own uses that of the plain product. */
 static void epilogues_have_choices_of_their_own(void **state) {
   (void)state;
   static const char export[] =
@@ -324,7 +326,7 @@ static void epilogues_have_choices_of_their_own(void **state) {
   heddle_tuned_free(t);
 }
 
-/* A grid's line, and the product that it is; NULL: refused by that rule. */
+/* A line of a grid, and its product; NULL: that rule refuses the line. */
 static void lines_of_a_grid(void **state) {
   (void)state;
   static const struct {
@@ -373,7 +375,7 @@ static void the_shipped_choices(void **state) {
   heddle_tuned_free(t);
 }
 
-/* The H100's memory is slower; a table with rates of its own keeps them. */
+/* The H100's memory is slower. A table with rates of its own keeps them. */
 static void the_model_of_a_device(void **state) {
   (void)state;
   static const char own[] =
@@ -399,7 +401,7 @@ static void the_model_of_a_device(void **state) {
   heddle_tuned_free(t);
 }
 
-/* What compiling takes by itself is the H200's default: of another device the default is named. */
+/* The compiler's own default is that of the H200. For another device the default is written out. */
 static void a_default_of_a_device_is_named(void **state) {
   (void)state;
   hd_tuned *t = NULL;

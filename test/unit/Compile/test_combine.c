@@ -1,5 +1,5 @@
-/* combine_d: a column of D is the sum of the columns that its indices name, one after the other
- * from the first on. In f32 2^24 + 1 is 2^24, so that the order shows. */
+/* combine_d: a column of D is the sum of the columns that its indices name, added in the order of
+ * the indices. In f32, 2^24 + 1 is 2^24, so the result shows the order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ typedef struct operand {
   int64_t number;
 } operand;
 
-/* By the names of the manifest's arguments. */
+/* Passes the operands by the names of the manifest's arguments. */
 static void run(heddle_context *ctx, heddle_compiled *code, const operand *named, size_t n_named) {
   heddle_arg args[32] = {{0}};
   size_t bytes[32] = {0};
@@ -109,7 +109,7 @@ static void indices_are_added_in_their_order(void **state) {
   heddle_context_free(ctx);
 }
 
-/* No token has an expert: every sum is of none, and there is no A, B or workspace to name. */
+/* No token has an expert: every sum is empty, and the launch has no A, B or workspace. */
 static void a_launch_without_a_product_writes_zeros(void **state) {
   static const int32_t index[T * SLOTS] = {0, 1, 2, -1, 0, 0, 5, 5, 5, 0, 0, 0}, none[1] = {0};
   static const int32_t sizes[][2] = {{1, 0}, {0, 0}}; /* g, n */

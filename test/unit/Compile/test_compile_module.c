@@ -1,5 +1,5 @@
-/* heddle_compile_module: what the C builder makes compiles to what its text compiles to, by however
- * many threads. */
+/* heddle_compile_module: a module of the C builder compiles to the same output as its text, with
+ * any number of threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -146,8 +146,9 @@ static hd_hash fold(hd_hash hash, const void *data, size_t n_bytes) {
   return hd_hash_combine(hash, hd_hash_bytes(data, n_bytes));
 }
 
-/* A kernel's hash is of the module, the specs, the versions and the user's function; its key in a
- * cache of the sources, the manifest's version, and size and time of ptxas, too; no path. */
+/* A kernel's hash covers the module, the specs, the versions and the user's function. Its key in a
+ * cache also covers the sources, the manifest's version, and size and time of ptxas. Neither covers
+ * a path. */
 static void assert_key(const hd_module *module, const heddle_compile_options *options,
                        const char *user, const char *ptxas) {
   static const char versions[] = "heddle " HEDDLE_VERSION " llvm " HEDDLE_LLVM_VERSION;
@@ -180,7 +181,7 @@ static void the_key_is_of_all_that_matters(void **state) {
   hd_strbuf_free(&text);
 }
 
-/* A program that is found by its name alone cannot be told from another, or from none. */
+/* A program that is looked up on the PATH cannot be told from another one or from a missing one. */
 static void a_name_on_the_path_is_not_cached(void **state) {
   (void)state;
   heddle_compile_options options = {.ptxas = "sh", .cache = "/nowhere"};
@@ -204,7 +205,7 @@ static void cached(const char *folder, const char *name) {
   hd_strbuf_free(&entry);
 }
 
-/* One problem under two names is two entries of a cache. */
+/* One problem under two names has two entries in a cache. */
 static void a_cached_kernel_has_its_own_name(void **state) {
   (void)state;
   char *folder;

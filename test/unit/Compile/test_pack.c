@@ -1,4 +1,5 @@
-/* The kernels that prune and pack, run by the simulator: bit for bit what lib/Sparse makes. */
+/* Runs the prune-and-pack kernels in the simulator: the result must equal lib/Sparse's bit for
+ * bit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,12 +16,12 @@
 static const heddle_elem elems[] = {HEDDLE_BF16, HEDDLE_F16,  HEDDLE_TF32, HEDDLE_E4M3, HEDDLE_E5M2,
                                     HEDDLE_E3M2, HEDDLE_E2M3, HEDDLE_E2M1, HEDDLE_S8,   HEDDLE_U8};
 
-/* A dense matrix in memory. Rows are pitch bytes apart, the first of them `offset` bytes into what
- * is allocated, so that wide loads fit or do not. */
+/* A dense matrix in memory. Rows are `pitch` bytes apart. The first row begins `offset` bytes into
+ * the allocation, so that its alignment allows wide loads or does not. */
 typedef struct matrix {
   heddle_elem elem;
   uint64_t m, k;
-  size_t bytes, pitch, offset, n_bytes; /* bytes: of an element */
+  size_t bytes, pitch, offset, n_bytes; /* bytes: of one element */
   uint8_t *data;
 } matrix;
 
@@ -43,7 +44,8 @@ static void fill_random(matrix *x, uint64_t seed) {
     x->data[i] = (uint8_t)next_random(&seed);
 }
 
-/* Zeros of both signs, equal magnitudes of both signs, subnormals, the largest, Inf, NaNs. */
+/* Zeros of both signs, equal magnitudes of both signs, subnormals, the largest values, Inf and
+ * NaNs. */
 static void fill_hostile(matrix *x, uint64_t seed) {
   static const double alphabet[] = {0, -0.0, 1, -1, 1, -7, 1e-7, -128, 127, 1e9, -1e9,
                                     -__builtin_inf(), __builtin_inf(), __builtin_nan("")};
@@ -53,7 +55,7 @@ static void fill_hostile(matrix *x, uint64_t seed) {
       double value = alphabet[next_random(&seed) % (sizeof alphabet / sizeof *alphabet)];
       uint8_t *at = x->data + x->offset + i * x->pitch;
       hd_elem_store(x->elem, at, j, value);
-      if (next_random(&seed) % 8 == 0) /* NaNs with payloads, bits that do not count */
+      if (next_random(&seed) % 8 == 0) /* NaNs with payloads, unused bits */
         at[j * x->bytes] |= (uint8_t)next_random(&seed);
     }
 }
@@ -84,7 +86,7 @@ static void close_packer(packer *p) {
   heddle_context_free(p->ctx);
 }
 
-/* m, k: of what is packed. */
+/* m, k: the sizes of the packed matrix. */
 static void *simulated(const packer *p, const matrix *x, uint64_t m, uint64_t k, size_t n_bytes) {
   uint8_t *payload = hd_xmalloc(n_bytes);
   memset(payload, 0xee, n_bytes);
@@ -106,7 +108,7 @@ static void *simulated(const packer *p, const matrix *x, uint64_t m, uint64_t k,
   return payload;
 }
 
-/* `dense` holds x, or x transposed. */
+/* `dense` is x, or x transposed. */
 static void check_from(const packer *p, const matrix *x, const matrix *dense) {
   size_t n_bytes;
   assert_int_equal(
@@ -127,7 +129,7 @@ static void check_from(const packer *p, const matrix *x, const matrix *dense) {
 
 static void check(const packer *p, const matrix *x) { check_from(p, x, x); }
 
-/* Whole blocks, and edges in both directions. */
+/* Full blocks, and edges in both directions. */
 static void what_the_host_makes(void **state) {
   (void)state;
   for (size_t e = 0; e < sizeof elems / sizeof *elems; e++) {
@@ -147,7 +149,7 @@ static void what_the_host_makes(void **state) {
   }
 }
 
-/* The rows of `dense` are columns of x. */
+/* Returns a matrix whose columns are the rows of `dense`. */
 static matrix transpose(const matrix *dense) {
   matrix x = make(dense->elem, dense->k, dense->m, 0, 0);
   for (uint64_t i = 0; i < dense->m; i++)
@@ -176,7 +178,7 @@ static void what_is_transposed_in_memory(void **state) {
   }
 }
 
-/* Each width of loads: rows that begin and end anywhere. */
+/* Every width of loads: rows begin and end at any address. */
 static void rows_at_any_address(void **state) {
   (void)state;
   for (size_t e = 0; e < sizeof elems / sizeof *elems; e++) {

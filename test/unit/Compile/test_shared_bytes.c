@@ -1,5 +1,6 @@
-/* What a schedule is taken for (Schedule/resources.c, before there is a kernel) against what its
- * kernel takes (IR/shared_layout.h), for all kernels of all examples. */
+/* For all kernels of all examples, compares the estimate of a schedule's shared memory
+ * (Schedule/resources.c, before a kernel exists) with the kernel's actual use
+ * (IR/shared_layout.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,8 +16,8 @@
 #include "Schedule/resources.h"
 #include "Support/file.h"
 
-/* Beside the alignment of the first byte never less, and little more: mbarriers that not every
- * kernel of a family has. */
+/* Apart from the alignment of the first byte, the estimate is never too low, and only a little too
+ * high: it counts mbarriers that some kernels of a family do not have. */
 enum { SLACK = 256 };
 
 static int compare_kernels(heddle_context *ctx, hd_module *module) {
@@ -28,7 +29,7 @@ static int compare_kernels(heddle_context *ctx, hd_module *module) {
     assert_int_equal(hd_plan_of(ctx, module, kernel, &plan), HEDDLE_OK);
     assert_int_equal(hd_shared_layout_make(ctx, kernel, &arena, &layout), HEDDLE_OK);
     hd_schedule s = plan->s;
-    s.store = plan->variant->staged ? s.store : HD_STORE_DIRECT; /* a variant that stages nothing */
+    s.store = plan->variant->staged ? s.store : HD_STORE_DIRECT; /* the variant does not stage D */
     int64_t taken_for = hd_schedule_shared_bytes(&plan->p, &s) - HD_SHARED_ALIGN;
     if (layout.n_bytes > taken_for || layout.n_bytes < taken_for - SLACK)
       fail_msg("%s: %lld bytes, taken for %lld", hd_op_str(kernel, HD_ATTR_NAME),

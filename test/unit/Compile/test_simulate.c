@@ -1,5 +1,5 @@
-/* heddle_simulate: a problem built from C, compiled and run without a GPU, right; and what is wrong
- * with a launch or a kernel is told. */
+/* heddle_simulate: a problem built in C, compiled and run without a GPU, gives the correct result.
+ * Errors of a launch or of a kernel are reported. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -117,7 +117,7 @@ static void a_kernel_runs_right_in_every_order(void **state) {
   drop(f);
 }
 
-/* Split over k: the workspace is made for it. */
+/* With split-k, heddle_simulate allocates the workspace. */
 static void so_does_one_with_a_workspace(void **state) {
   (void)state;
   fixture *f = make("sm_90a", "tile=64x40 split_k=2 reduce=workspace", HEDDLE_FAMILY_WGMMA);
@@ -131,7 +131,7 @@ static void so_does_one_with_a_workspace(void **state) {
   drop(f);
 }
 
-/* Launches of all buckets, one after the other on one workspace, which was zeroed once. */
+/* Launches all buckets, one after the other, with one workspace that is zeroed once. */
 static void buckets_share_a_workspace(void **state) {
   (void)state;
   static const char *const plans[] = {
@@ -181,7 +181,7 @@ static void a_wrong_launch_is_told(void **state) {
   f->args[1].ptr = NULL;
   refused(f, &s, HEDDLE_INVALID, "launch.null");
   f->args[1].ptr = f->b;
-  f->arg_bytes[1] -= 2; /* the last element of B */
+  f->arg_bytes[1] -= 2; /* removes the last element of B */
   refused(f, &s, HEDDLE_MISMATCH, "bounds");
   assert_true(heddle_context_get(f->ctx, 0)->line > 1);
   drop(f);
@@ -197,7 +197,7 @@ static void a_missing_wait_is_found(void **state) {
   while ((wait = strstr(wait, "cp.async.wait_group")))
     memcpy(wait, "//", 2);
   s.ptx = ptx;
-  refused(f, &s, HEDDLE_INVALID, "manifest.code"); /* it is not that of the manifest any more */
+  refused(f, &s, HEDDLE_INVALID, "manifest.code"); /* not the code of the manifest any more */
   hd_arena arena = {0};
   hd_manifest manifest;
   char *json = NULL;
