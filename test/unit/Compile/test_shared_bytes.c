@@ -32,7 +32,7 @@ static int compare_kernels(heddle_context *ctx, hd_module *module) {
     s.store = plan->variant->staged ? s.store : HD_STORE_DIRECT; /* the variant does not stage D */
     int64_t taken_for = hd_schedule_shared_bytes(&plan->p, &s) - HD_SHARED_ALIGN;
     if (layout.n_bytes > taken_for || layout.n_bytes < taken_for - SLACK)
-      fail_msg("%s: %lld bytes, taken for %lld", hd_op_str(kernel, HD_ATTR_NAME),
+      fail_msg("%s: %lld bytes, estimated as %lld", hd_op_str(kernel, HD_ATTR_NAME),
                (long long)layout.n_bytes, (long long)taken_for);
     hd_arena_free(&arena);
     n++;

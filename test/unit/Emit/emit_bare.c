@@ -1,4 +1,4 @@
-/* Spec rows alone, one kernel a row. */
+/* Emits each spec row alone in a kernel of its own. */
 #include "emit_bare.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ enum {
   NVPTX_KERNEL = 71, /* calling convention */
   SETMAXNREG = 64,   /* registers */
   HALF_SPLIT = 16,   /* columns between the halves of 16x32bx2 */
-  MAP_BYTES = 128    /* that fence.proxy.tensormap orders */
+  MAP_BYTES = 128    /* fenced by fence.proxy.tensormap */
 };
 
 unsigned hd_emit_bare_version(const hd_spec_row *row, const hd_target *target) {
@@ -18,7 +18,8 @@ unsigned hd_emit_bare_version(const hd_spec_row *row, const hd_target *target) {
   return least ? hd_emit_next_ptx(least) : 0;
 }
 
-/* A kernel: parameters of those types and the pointer. Gives the parameters. */
+/* Begins a kernel whose parameters are those types and the result pointer. Returns the
+ * parameters. */
 static void begin(hd_emitter *e, const char *name, LLVMTypeRef *types, int32_t n,
                   LLVMValueRef *params) {
   types[n] = e->global_ptr;
@@ -37,7 +38,7 @@ static void end(hd_emitter *e, LLVMValueRef const *results, int32_t n, LLVMValue
   LLVMBuildRetVoid(e->b);
 }
 
-/* ---- by inline asm ---- */
+/* ---- inline asm ---- */
 
 static void by_asm(hd_emitter *e, const hd_spec_row *row) {
   LLVMTypeRef types[HD_MAX_EMIT_ARGS + 1];
@@ -48,9 +49,9 @@ static void by_asm(hd_emitter *e, const hd_spec_row *row) {
   end(e, results, hd_emit_row_results(e, row, types), params[n]);
 }
 
-/* ---- by intrinsic ---- */
+/* ---- intrinsics ---- */
 
-/* LLVM's number of a tcgen05 kind. */
+/* LLVM's number for a tcgen05 kind. */
 static int64_t kind_number(const hd_spec_row *row) {
   static const char *const kinds[] = {"f16", "tf32", "f8f6f4", "i8"};
   for (size_t i = 0; i < HD_COUNT(kinds); i++)
@@ -61,9 +62,9 @@ static int64_t kind_number(const hd_spec_row *row) {
 
 static bool has(const hd_spec_row *row, const char *word) { return strstr(row->ptx, word) != NULL; }
 
-/* Immediate arguments, counted from the last one: tcgen05.mma.sp ends in (kind,) cta_group,
- * collector; tcgen05.ld and st in (split, …) is_packed; a copy that may multicast in (is_multicast,
- * has_hint,) or (is_multicast, has_hint, cta_group). */
+/* Returns an immediate argument, counted from the last one. tcgen05.mma.sp ends in (kind,)
+ * cta_group, collector; tcgen05.ld and st end in (split, …) is_packed; copies that can multicast
+ * end in (is_multicast, has_hint,) or (is_multicast, has_hint, cta_group). */
 static int64_t immediate(const hd_spec_row *row, unsigned from_end) {
   if (row->family == HD_FAMILY_TCGEN05_SP)
     return from_end == 2 ? row->cta_group : from_end == 3 ? kind_number(row) : 0;
@@ -82,7 +83,7 @@ static bool is_immediate(LLVMValueRef function, unsigned i) {
   return LLVMGetEnumAttributeAtIndex(function, i + 1, kind) != NULL;
 }
 
-/* Overloaded ones are so on a pointer to shared memory. */
+/* An overloaded intrinsic is overloaded on a pointer to shared memory. */
 static LLVMValueRef declare(hd_emitter *e, const char *name) {
   unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
   if (!id) {
@@ -94,7 +95,7 @@ static LLVMValueRef declare(hd_emitter *e, const char *name) {
   return LLVMGetIntrinsicDeclaration(e->module, id, &e->shared_ptr, LLVMIntrinsicIsOverloaded(id));
 }
 
-/* Results of an intrinsic: nothing, one, or a structure. */
+/* The results of an intrinsic: none, one, or a structure. */
 static int32_t take_results(hd_emitter *e, LLVMValueRef call, LLVMValueRef *results) {
   LLVMTypeRef type = LLVMTypeOf(call);
   if (LLVMGetTypeKind(type) == LLVMVoidTypeKind)
@@ -132,7 +133,7 @@ static void by_intrinsic(hd_emitter *e, const hd_spec_row *row) {
   end(e, results, n_results, out);
 }
 
-/* ---- a module of them ---- */
+/* ---- module ---- */
 
 static heddle_status emit_rows(hd_emitter *e, const hd_spec_row *const *rows, size_t n_rows) {
   for (size_t i = 0; i < n_rows && !e->failed; i++) {

@@ -9,7 +9,7 @@ heddle_status emit_text(heddle_context *ctx, const char *text, const hd_emit_opt
   heddle_status status = hd_parse(ctx, "test", text, strlen(text), &module);
   if (status == HEDDLE_OK)
     status = hd_emit_ptx(ctx, module, options, result);
-  /* result->kernel[].param points into the module: not to be read after this. */
+  /* result->kernel[].param points into the module and must not be read after this. */
   hd_module_free(module);
   return status;
 }

@@ -1,4 +1,4 @@
-/* What the simulator makes of bare rows: one test of unit.emit-bare. */
+/* The simulator's verdict on bare rows: one test of unit.emit-bare. */
 #ifndef EMIT_SIM_H
 #define EMIT_SIM_H
 

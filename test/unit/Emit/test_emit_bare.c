@@ -1,5 +1,5 @@
-/* Every row of specs/, alone in a kernel, by lib/Emit, on each of its targets at the least PTX
- * version that LLVM knows: the text is the row's, and ptxas assembles it. */
+/* lib/Emit emits every row of specs/ alone in a kernel, for each of its targets at the minimum PTX
+ * version that LLVM supports. The text must be the row's, and ptxas must assemble it. */
 #include "emit_fixture.h"
 
 #include <stdio.h>
@@ -12,8 +12,7 @@
 
 enum { MAX_MODULE = 512, LAST_PTX = 90 };
 
-/* Does the kernel named as the row have an instruction whose text `heddle legal` takes for the
- * row's? */
+/* Whether the kernel named as the row has an instruction that `heddle legal` matches to the row. */
 static bool prints_row(const char *ptx, const hd_spec_row *row) {
   char text[256];
   snprintf(text, sizeof text, ".entry %s(", row->name);
@@ -28,9 +27,9 @@ static bool prints_row(const char *ptx, const hd_spec_row *row) {
   return false;
 }
 
-/* Where ptxas makes code; elsewhere it only parses, which is where it checks target and version.
- * Not on sm_8x, where ptxas 13.0.88 itself dies of mbarrier.test_wait with a state; test_emit_rows
- * makes code of mma.sp there, and of wgmma. */
+/* Whether ptxas generates code for the target. For other targets it only parses, which checks
+ * target and version. sm_8x is left out because ptxas 13.0.88 crashes there on mbarrier.test_wait
+ * with a state. test_emit_rows assembles mma.sp and wgmma for these targets. */
 static bool makes_code(const hd_target *target) {
   static const char *const names[] = {"sm_75", "sm_90", "sm_100a", "sm_120a"};
   for (size_t i = 0; i < HD_COUNT(names); i++)
@@ -77,7 +76,7 @@ static void check_module(const hd_target *target, unsigned version, const hd_spe
   heddle_context_free(ctx);
 }
 
-/* All rows of a target, MAX_MODULE of one version at a time. */
+/* Checks all rows of a target, at most MAX_MODULE of one version in a module. */
 static size_t check_target(const hd_target *target) {
   const hd_spec_row *rows[MAX_MODULE];
   size_t n_cells = 0, n = 0;
@@ -96,8 +95,8 @@ static size_t check_target(const hd_target *target) {
   return n_cells;
 }
 
-/* What the test above relies on can fail: another row's text, a version too low, a target without
- * the row. */
+/* Checks that the test above can fail: another row's text, a version that is too low, a target
+ * without the row. */
 static void test_injected_errors_are_seen(void **state) {
   (void)state;
   heddle_context *ctx = heddle_context_create();
@@ -120,14 +119,14 @@ static void test_injected_errors_are_seen(void **state) {
   heddle_context_free(ctx);
 }
 
-/* A row of the tables that speaks of what LLVM has not, gives no code for, or not with such
- * operands: named, and LLVM does not end the process. */
+/* Rows with an intrinsic that LLVM does not have, cannot select, or rejects with these operands.
+ * The error names the row, and LLVM does not abort the process. */
 static void test_rows_that_llvm_refuses(void **state) {
   (void)state;
   static const char *const cases[][2] = {
       {"emit.intrinsic", "llvm.nvvm.none"},
-      {"emit.verify", "llvm.nvvm.setmaxnreg.inc.sync.aligned.u32"}, /* of 0 registers */
-      {"emit.llvm", "llvm.stacksave"}};                             /* before PTX 7.3 */
+      {"emit.verify", "llvm.nvvm.setmaxnreg.inc.sync.aligned.u32"}, /* with 0 registers */
+      {"emit.llvm", "llvm.stacksave"}};                             /* needs PTX 7.3 */
   const hd_target *target;
   assert_int_equal(hd_target_parse("sm_75", &target), HEDDLE_OK);
   for (size_t i = 0; i < HD_COUNT(cases); i++) {
@@ -144,7 +143,7 @@ static void test_rows_that_llvm_refuses(void **state) {
   }
 }
 
-/* What cannot be emitted says why. */
+/* A row that cannot be emitted must have a note with the reason. */
 static bool is_emitted(const hd_spec_row *row) {
   bool somewhere = false;
   for (size_t t = 0; t < hd_target_count(); t++)

@@ -1,5 +1,5 @@
-/* Whole small kernels: parameters, shared memory, copies of every width, stores of every type and
- * order, assembled by ptxas. */
+/* Small complete kernels, assembled by ptxas: parameters, shared memory, copies of every width,
+ * stores of every type and order. */
 #include "emit_fixture.h"
 
 #include <stdio.h>
@@ -69,7 +69,8 @@ static void emit_and_assemble(const char *target, hd_strbuf *text) {
   heddle_context_free(ctx);
 }
 
-/* Shapes whose chunks go down, along and loose, for every width, with and without panels. */
+/* Shapes whose chunks are distributed down the rows, along a row, or freely, for every width, with
+ * and without panels. */
 static void test_copies(void **state) {
   (void)state;
   static const struct shape {
@@ -113,7 +114,7 @@ static void test_copies(void **state) {
 static const char *const types[] = {"f16", "bf16", "f32", "e4m3", "e5m2", "s8", "u8", "s32"};
 static const char *const acts[] = {"none", "relu", "gelu", "gelu_tanh", "silu"};
 
-/* Types x orders x paths x accumulators; the epilogue's flags go round. */
+/* Types x orders x paths x accumulators. The flags of the epilogue vary with the index. */
 static void test_stores(void **state) {
   (void)state;
   hd_strbuf s = {0};
@@ -162,8 +163,8 @@ static const char two_fragments[] =
     "    %x: F = frag.undef\n    %y: F = frag.undef\n"
     "    %meta: frag<s32 x 1> = load.meta %a, %at, %z {word = 0}\n";
 
-/* The two fragments and what is done with them. F stands for their type, M for what a wgmma takes
- * beside its accumulators. */
+/* Emits the two fragments and `body`. F stands for their type, M for the operands of a wgmma after
+ * its accumulators. */
 static void emit_fragments(const char *body, hd_emit_result *r) {
   static const char more[] = "%a, %at, %z, %b, %meta, %no {row = "
                              "\"wgmma_sp_ss_m64n8k32_f32_bf16_bf16\", step = 0, selector = 0}";
@@ -190,7 +191,7 @@ static const char both[] = "    %fx: F, %fy: F = wgmma.fence %x, %y\n"
                            "    wgmma.commit\n"
                            "    %wx: F, %wy: F = wgmma.wait %dx, %dy {pending = 0}\n";
 
-/* R5: no definition of what a fence is for, nor a copy of it, comes to stand behind the fence. */
+/* R5: neither a definition of a fenced register nor a copy of one may be moved after the fence. */
 static void expect_nothing_behind_fence(const char *body, const char *move_of) {
   hd_emit_result r = {0};
   emit_fragments(body, &r);
@@ -203,7 +204,7 @@ static void expect_nothing_behind_fence(const char *body, const char *move_of) {
 static void test_fence(void **state) {
   (void)state;
   expect_nothing_behind_fence(both, "mov.b32");
-  /* A third user: the fragments are LLVM's. */
+  /* With a third user the fragments are LLVM values, not pinned. */
   char *shared = NULL;
   assert_true(asprintf(&shared, "%s    %%sx: F, %%sy: F = wgmma.wait %%x, %%y {pending = 0}\n",
                        both) > 0);
@@ -211,7 +212,7 @@ static void test_fence(void **state) {
   free(shared);
 }
 
-/* Which fragments are pinned: those that one op after the other has alone. */
+/* Fragments are pinned if each value has a single user, one op after the other. */
 static void test_banks(void **state) {
   (void)state;
   static const struct {

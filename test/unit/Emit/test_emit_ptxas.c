@@ -1,4 +1,4 @@
-/* The gate on ptxas: each of the faults it must catch, injected. */
+/* The check of ptxas's report: each fault that it must detect, injected. */
 #include "emit_fixture.h"
 
 #include <stdio.h>
@@ -39,7 +39,7 @@ static void test_clean(void **state) {
   heddle_context_free(ctx);
 }
 
-/* Registers asked for beyond what a thread may have: 200 values live at once in 32 registers. */
+/* Needs more registers than a thread may have: 200 values are live at once in 32 registers. */
 static char *spilling(void) {
   hd_strbuf s = {0};
   hd_strbuf_add(&s, HEAD ".visible .entry spilling(.param .u64 p) .maxntid 128 .maxnreg 32 {\n"

@@ -1,4 +1,4 @@
-/* What a kernel asks and cannot have is refused by rule, and LLVM never aborts. */
+/* A kernel that needs something unsupported is refused by rule, and LLVM never aborts. */
 #include "emit_fixture.h"
 
 #include <stdio.h>
@@ -193,7 +193,7 @@ static void test_modules(void **state) {
   assert_string_equal(rule, "emit.level");
 }
 
-/* What no verified text holds: a sum that is made of itself. */
+/* A sum that uses its own result: the verifier never accepts such a text. */
 static void test_a_value_before_it_is_made(void **state) {
   (void)state;
   static const char text[] =

@@ -1,5 +1,5 @@
-/* Every mma.sp and wgmma.sp row that may be generated, with every selector, emitted for its targets
- * and assembled by ptxas without a remark. */
+/* Emits every mma.sp and wgmma.sp row that may be generated, with every selector, for its targets.
+ * ptxas must assemble it without a remark. */
 #include "emit_fixture.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static const char *acc_name(const hd_spec_row *row) {
   return heddle_elem_get(row->operand[HD_OPERAND_D].elem)->name;
 }
 
-/* Elements a thread: f16 two a register. */
+/* Accumulator elements per thread: f16 has two per register. */
 static int acc_elems(const hd_spec_row *row) {
   const hd_operand *d = &row->operand[HD_OPERAND_D];
   return d->n_regs * 32 / heddle_elem_get(d->elem)->container_bits;
@@ -71,7 +71,7 @@ static void write_wgmma(hd_strbuf *s, const hd_spec_row *row, const char *target
                       "  }\n}\n", acc, n_acc, n);
 }
 
-/* All legal rows of a family in one module. */
+/* Writes all legal rows of a family into one module. */
 static int write_rows(hd_strbuf *s, const char *name, hd_family family, int first, int stride) {
   const hd_target *target;
   int n = 0;
@@ -115,7 +115,7 @@ static void test_mma_rows(void **state) {
   }
 }
 
-/* Modules of a sixteenth of the rows each, so that no PTX grows large. */
+/* A module has a sixteenth of the rows, so that no PTX text becomes large. */
 static void test_wgmma_rows(void **state) {
   (void)state;
   enum { PARTS = 16 };
@@ -126,7 +126,7 @@ static void test_wgmma_rows(void **state) {
   assert_true(n >= 32);
 }
 
-/* tcgen05.wait_ld waits, whether fragments pass through it or not. */
+/* tcgen05.wait_ld waits with or without fragments as operands. */
 static void test_a_wait_for_nothing(void **state) {
   (void)state;
   heddle_context *ctx = heddle_context_create();

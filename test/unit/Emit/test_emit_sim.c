@@ -1,5 +1,5 @@
-/* Every row of specs/, alone: the simulator takes it, or refuses it by the name of what it
- * lacks. */
+/* The simulator accepts every row of specs/, alone in a kernel, or refuses it with the rule of the
+ * missing feature. */
 #include "emit_sim.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { BATCH = 256 };
 
-/* A module with the kernel named as the row alone. */
+/* Cuts out a module that has only the kernel named as the row. */
 static void cut_out(const char *ptx, const hd_spec_row *row, hd_strbuf *out) {
   char head[256];
   snprintf(head, sizeof head, ".visible .entry %s(", row->name);
@@ -25,7 +25,8 @@ static void cut_out(const char *ptx, const hd_spec_row *row, hd_strbuf *out) {
   hd_strbuf_add(out, "\n");
 }
 
-/* Does the simulator take the row's kernel? Anything but a named refusal fails the test. */
+/* Whether the simulator accepts the row's kernel. Any other failure than a refusal by rule fails
+ * the test. */
 static bool takes(const char *ptx, const hd_spec_row *row) {
   heddle_context *ctx = heddle_context_create();
   hd_arena arena = {0};
@@ -59,7 +60,7 @@ static void count_batch(const hd_target *target, unsigned version, const hd_spec
   heddle_context_free(ctx);
 }
 
-/* The rows that are new on a target: no target before it has them. */
+/* Counts the rows that are new on a target: no earlier target has them. */
 static void count_target(size_t t, unsigned version, unsigned *n_rows, unsigned *taken) {
   const hd_spec_row *rows[BATCH];
   size_t n = 0;

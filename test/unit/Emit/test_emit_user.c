@@ -1,4 +1,4 @@
-/* The user's epilogue function: what is allowed is inlined, anything else refused by name. */
+/* The user's epilogue function: allowed code is inlined, anything else is refused by rule. */
 #include "emit_fixture.h"
 
 #include <stdio.h>
@@ -55,7 +55,7 @@ static void test_inlined(void **state) {
   heddle_context_free(ctx);
 }
 
-/* Names of the user's take none of ours away: the kernel's entry and the shared memory. */
+/* Names of the user's module do not collide with Heddle's: the kernel's entry and shared memory. */
 static void test_names_stay_apart(void **state) {
   (void)state;
   heddle_context *ctx = heddle_context_create();
@@ -100,7 +100,7 @@ static void test_counted_loop_unrolls(void **state) {
     print_errors(ctx);
   assert_int_equal(status, HEDDLE_OK);
   assert_null(strstr(result.ptx, "turn"));
-  assert_null(strstr(result.ptx, "ld.global")); /* the table has become constants */
+  assert_null(strstr(result.ptx, "ld.global")); /* the table was folded into constants */
   assert_assembles(ctx, result.ptx, "sm_80");
   hd_emit_result_free(&result);
   heddle_context_free(ctx);
@@ -213,7 +213,7 @@ static void refuses(const hd_user_source *source, const char *rule, const char *
   heddle_context_free(ctx);
 }
 
-/* Where no process may be started, the text that is read here is taken. */
+/* Without a worker process, a text that Heddle reads itself is accepted. */
 static void test_without_worker(void **state) {
   (void)state;
   static const char *const texts[] = {
@@ -250,7 +250,7 @@ static void test_without_worker(void **state) {
   refuses(&(hd_user_source){"BC\xc0\xde", 4, NULL}, "user.text", "bitcode");
 }
 
-/* What is read is bounded, and held against what LLVM asks of a function. */
+/* The size of a text is limited. Heddle's own reader must refuse what LLVM would refuse. */
 static void test_bounds(void **state) {
   (void)state;
   static char ir[40000] = HEAD "  %v0 = fadd float %x, 1.0\n";

@@ -1,4 +1,4 @@
-/* The host's evaluation of user epilogues, against the same functions written in C. */
+/* Evaluates user epilogues on the host and compares them with the same functions in C. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +51,7 @@ static void test_arithmetic(void **state) {
 
 static void test_integers(void **state) {
   (void)state;
-  /* row - 3 (unsigned, so wrapped) shifted, and the column's low bits. */
+  /* row - 3 (unsigned, so it wraps around), shifted, times the low bits of the column. */
   check_value("define float @f" HEAD "%a = sub i32 %row, 3\n%b = lshr i32 %a, 28\n"
               "%c = and i32 %col, 6\n%d = mul i32 %b, %c\n%e = uitofp i32 %d to float\n"
               "ret float %e\n}\n",
@@ -70,7 +70,7 @@ static void test_integers(void **state) {
   check_value("define float @f" HEAD "%a = fptrunc float %acc to half\n"
               "%b = bitcast half %a to bfloat\n%c = fpext bfloat %b to float\n"
               "ret float %c\n}\n",
-              2, 0, 0, 2); /* 0x4000 in both */
+              2, 0, 0, 2); /* 0x4000 in both types */
   check_value("define float @f" HEAD "%a = fptrunc float %acc to bfloat\n"
               "%b = bitcast bfloat %a to half\n%c = fpext half %b to float\n"
               "ret float %c\n}\n",
@@ -113,7 +113,8 @@ static void test_choices(void **state) {
   check_value(as_mask, -2, 1, 0, 2);
 }
 
-/* minimum hands on what is no number, minnum takes the other. */
+/* minimum and maximum return NaN if one operand is NaN; minnum and maxnum return the other
+ * operand. */
 static void test_no_number(void **state) {
   (void)state;
   static const char *const suffixes[] = {"minimum", "maximum", "minnum", "maxnum"};
@@ -130,7 +131,7 @@ static void test_no_number(void **state) {
   }
 }
 
-/* acc * 3^4 by a loop with two phis that swap, and a function of its own. */
+/* acc * 3^4, by a loop with two phis that swap their values, and a function call. */
 static void test_loops_and_calls(void **state) {
   (void)state;
   check_value("define float @times(float %x) {\n%y = fmul float %x, 3.0\nret float %y\n}\n"
@@ -143,7 +144,7 @@ static void test_loops_and_calls(void **state) {
               2.0, 4, 0, 162.0);
 }
 
-/* What hands on a pointer and gives nothing has its place in a call. */
+/* A call of a function that gets a pointer and returns nothing is allowed. */
 static void test_nothing_to_return(void **state) {
   (void)state;
   check_value("define void @none(ptr %p) {\nret void\n}\n"
@@ -151,7 +152,7 @@ static void test_nothing_to_return(void **state) {
               2.5, 0, 0, 2.5);
 }
 
-/* As many as an unrolled loop leaves. */
+/* As many phis as an unrolled loop leaves. */
 static void test_many_phis(void **state) {
   (void)state;
   enum { N = 100 };
@@ -185,7 +186,7 @@ static void check_refused(const char *ir, const char *rule, heddle_status expect
 
 /* ---- loads ---- */
 
-/* acc times user's float of the row, plus a table's bfloat of the column, plus a byte. */
+/* acc times the user's float at the row, plus a table's bfloat at the column, plus a byte. */
 static void test_loads(void **state) {
   static const char ir[] =
       "@t = constant [4 x bfloat] [bfloat 1.0, bfloat 2.0, bfloat 3.0, bfloat 4.0]\n"
@@ -240,7 +241,8 @@ static hd_user_function *open_call(const char *call) {
   return open_function(ir);
 }
 
-/* A coefficient off in its last digit of float is 1e-7 or more of the term. */
+/* An error in the last float digit of a coefficient changes its term by 1e-7 or more,
+ * relatively. */
 static void test_math(void **state) {
   enum { STEPS = 4000 };
   (void)state;
@@ -272,7 +274,7 @@ static void test_math_edges(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     hd_user_function *function = open_call(cases[i].call);
     double got = hd_user_call(function, NULL, cases[i].x, 0, 0, 0);
-    bool small = got == 0 || fabs(got) < 1e-40; /* f32 has nothing that small */
+    bool small = got == 0 || fabs(got) < 1e-40; /* below the range of f32 */
     double want = cases[i].expected;
     if (want == 0 ? !small : !(fabs(got - want) < 1e-9 || got == want)) {
       print_error("%s(%g) = %.17g\n", cases[i].call, cases[i].x, got);

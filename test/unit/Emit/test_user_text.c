@@ -1,5 +1,5 @@
-/* The text of a user's epilogue that Heddle reads itself: every integer op and comparison of it,
- * evaluated against C, and every refusal. No process is started, and LLVM folds nothing. */
+/* The reader of user epilogues that needs no LLVM: every integer op and comparison, compared with
+ * C, and every refusal. No process is started, and LLVM folds nothing. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,11 +45,11 @@ static void check_at(const hd_user_function *f, const char *what, double x, int3
 /* ---- integers ---- */
 
 typedef struct two_ops {
-  const char *name;                    /* "udiv", or "icmp ult" */
-  double (*of[4])(int32_t a, int32_t b); /* of 8, 16, 32 and 64 bits */
+  const char *name;                    /* e.g. "udiv" or "icmp ult" */
+  double (*of[4])(int32_t a, int32_t b); /* for 8, 16, 32 and 64 bits */
 } two_ops;
 
-/* What C makes of an op, of the low bits of a and b, as a signed number. */
+/* The result of an op in C, on the low bits of a and b, as a signed number. */
 #define OF_WIDTH(name, bits, expression)                                                           \
   static double name##_##bits(int32_t from_a, int32_t from_b) {                                    \
     int##bits##_t a = (int##bits##_t)from_a, b = (int##bits##_t)from_b;                            \
@@ -108,14 +108,14 @@ static const int32_t numbers[] = {0,    1,    2,     3,      7,      100,       
                                   -1,   -2,   -3,    -100,   -127,   32767,     -32767,   65536,
                                   9999, -9999, 1 << 20, 123456789, -123456789, INT32_MAX};
 
-/* Undefined by LLVM, too: a divisor of zero. Shifts are by 0 to 7. */
+/* LLVM does not define division by zero either. Shift counts are 0 to 7. */
 static bool is_defined(const char *name, int32_t b, int width) {
   bool divides = strstr(name, "div") || strstr(name, "rem");
   uint64_t low = (uint64_t)(int64_t)b << (64 - width);
   return !divides || low != 0;
 }
 
-/* %a and %b are row and col at that width; `op` makes %v, of an integer type, of them. */
+/* %a and %b are row and col in that width. `op` computes the integer %v from them. */
 static void check_op(const two_ops *op, int at, const char *text, const char *type) {
   static const int widths[] = {8, 16, 32, 64};
   static const char *const from_i32[] = {"trunc i32 %%%s to i8", "trunc i32 %%%s to i16",
@@ -170,7 +170,7 @@ static double to_unsigned(double x) { return (double)(uint64_t)x; }
 static void functions_of_a_float_are_those_of_c(void **state) {
   (void)state;
   static const struct {
-    const char *text; /* makes %y of %x */
+    const char *text; /* computes %y from %x */
     double (*of)(double);
     double x[3];
   } cases[] = {
@@ -295,7 +295,7 @@ static void what_is_not_of_the_text_is_refused(void **state) {
 /* ---- bounds ---- */
 
 typedef struct growth {
-  const char *legal, *before, *each, *after; /* each: of its number, and again */
+  const char *legal, *before, *each, *after; /* each: formatted with its index, twice */
   int n;
 } growth;
 
@@ -321,7 +321,8 @@ static void what_grows_is_bounded(void **state) {
   }
 }
 
-/* A text of so many bytes, with no byte behind them: AddressSanitizer sees what reads on. */
+/* The text ends at every length, with no byte after it: AddressSanitizer detects a read past the
+ * end. */
 static void a_text_may_end_anywhere(void **state) {
   (void)state;
   static const char whole[] =

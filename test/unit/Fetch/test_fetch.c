@@ -1,4 +1,4 @@
-/* The client of heddled against a server in this process that says what a test wants. */
+/* The client of heddled, with a server in this process that returns the answer a test has set. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,13 +16,13 @@
 #include "Support/file.h"
 #include "heddle/fetch.h"
 
-/* ---- a server of one answer ---- */
+/* ---- a server with one answer ---- */
 
 static struct {
   int listener, port;
   pthread_t thread;
-  const char *answer; /* the bytes; "": the connection is closed without one */
-  char request[8192]; /* the last one */
+  const char *answer; /* the bytes; "": closes the connection without an answer */
+  char request[8192]; /* the last request */
 } server;
 
 static void *serve(void *unused) {
@@ -236,7 +236,7 @@ static void a_copy_outlives_its_server(void **state) {
   char *text;
   size_t n_bytes;
   assert_int_equal(hd_file_read(ctx, copy, &text, &n_bytes), HEDDLE_OK);
-  assert_non_null(strstr(text, "\"serial\": 7")); /* as it was */
+  assert_non_null(strstr(text, "\"serial\": 7")); /* unchanged */
   free(text);
   snprintf(copy, sizeof copy, "%s/other.json", folder);
   server.answer = "";

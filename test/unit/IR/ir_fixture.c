@@ -117,7 +117,7 @@ void fixture_set(hd_module *module, hd_op *op, hd_attr_key key) {
   }
 }
 
-/* Values that stand for each other in the two modules. */
+/* Values that correspond to each other in the two modules. */
 typedef struct pairs {
   hd_value_map map;
 } pairs;

@@ -1,4 +1,4 @@
-/* What the IR's tests share: cmocka with what it needs, texts in and out, diagnostics. */
+/* Helpers of the IR's tests: cmocka and its includes, parsing and printing, diagnostics. */
 #ifndef IR_FIXTURE_H
 #define IR_FIXTURE_H
 
@@ -15,29 +15,29 @@
 
 /* The printed module; free(). */
 char *fixture_print(const hd_module *module);
-/* Parses a text that must be good. */
+/* Parses a text that must be valid. */
 hd_module *fixture_parse(const char *text);
-/* Whether the context holds an error of that rule, and of that line (0: any). */
+/* Whether the context has an error with that rule at that line (0: any). */
 bool fixture_has_error(const heddle_context *ctx, const char *rule, uint32_t line);
 /* Fails the test with all diagnostics of the context. */
 void fixture_fail(const heddle_context *ctx, const char *what);
-/* Fails the test unless the modules are the same but for names and locations. */
+/* Fails the test unless the modules are equal, except for names and locations. */
 void fixture_assert_same(const hd_module *x, const hd_module *y);
 /* A whole file of the source tree; free(). */
 char *fixture_read(const char *path, size_t *n_bytes);
 
-/* A module with one kernel, and a builder at its end. */
+/* A module with one kernel, and a builder at the end of the kernel. */
 typedef struct fixture_kernel {
   hd_module *module;
   hd_op *kernel;
   hd_builder b;
 } fixture_kernel;
 fixture_kernel fixture_make(hd_level level, bool sync_placed);
-/* A value of a type, made by an op that only has that result. */
+/* Returns a value of a type, defined by an op with only that result. */
 hd_value *fixture_value(hd_builder *b, hd_type type);
-/* The type that a letter of ops.def stands for ('.': i32). */
+/* The type that a letter of ops.def denotes ('.': i32). */
 hd_type fixture_type(char letter);
-/* Sets an attribute to some value of its kind. */
+/* Sets an attribute to a value of its kind. */
 void fixture_set(hd_module *module, hd_op *op, hd_attr_key key);
 
 #endif

@@ -1,4 +1,5 @@
-/* Modules that no text can say, only a builder: the verifier refuses them too. */
+/* Modules that only a builder can create, because no text describes them. The verifier refuses them
+ * too. */
 #include "ir_fixture.h"
 
 static fixture_kernel with_role(hd_builder *inside) {

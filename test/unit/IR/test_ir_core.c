@@ -1,4 +1,4 @@
-/* Building, changing, walking and copying, checked on the links themselves. */
+/* Building, changing, walking and copying modules; checks the links of the IR directly. */
 #include "ir_fixture.h"
 
 static void builders_stand_where_they_say(void **state) {
@@ -46,7 +46,7 @@ static void attributes_are_sorted_and_replaced(void **state) {
     hd_op_remove_attr(op, (hd_attr_key)key);
   for (int key = 0; key < HD_N_ATTRS; key++)
     assert_int_equal(hd_op_has(op, (hd_attr_key)key), key % 2);
-  hd_op_remove_attr(op, HD_ATTR_NAME); /* absent: nothing happens */
+  hd_op_remove_attr(op, HD_ATTR_NAME); /* absent: no effect */
   assert_null(hd_op_str(op, HD_ATTR_NAME));
   assert_int_equal(hd_op_int(op, HD_ATTR_NAME, 42), 42);
   assert_false(hd_op_is(op, HD_ATTR_NAME, "x"));
@@ -60,7 +60,7 @@ static void lists_grow_without_losing_any(void **state) {
   hd_value *values[70];
   for (int i = 0; i < 70; i++)
     values[i] = hd_build_i32(&f.b, i);
-  for (int start = 0; start < 20; start++) { /* every exact size to grow from */
+  for (int start = 0; start < 20; start++) { /* grows from every initial size */
     hd_op *op = hd_build(&f.b, HD_OP_YIELD, values, start, NULL, 0);
     for (int i = start; i < 70; i++)
       hd_op_add_operand(f.module, op, values[i]);
@@ -137,7 +137,7 @@ static void walks_survive_erasure(void **state) {
   loop_kernel k = make_loop();
   int n = 0;
   assert_int_equal(hd_walk(k.f.module->body, erase_adds, &n), HEDDLE_OK);
-  assert_int_equal(n, 4); /* kernel, const, for (not what is in it), add */
+  assert_int_equal(n, 4); /* kernel, const, for (not its body), add */
   assert_null(hd_find_op(k.f.module->body, HD_OP_YIELD));
   hd_module_free(k.f.module);
 }
@@ -184,7 +184,7 @@ static void registers_of_fragments(void **state) {
   assert_false(hd_type_equal(hd_type_frag(HEDDLE_F32, 4), hd_type_frag(HEDDLE_F32, 8)));
 }
 
-/* The hash is of the meaning: names and places do not count, everything else does. */
+/* A hash depends on the meaning of a module, not on its names and locations. */
 static void hashes_are_of_the_meaning(void **state) {
   (void)state;
   loop_kernel k = make_loop(), other = make_loop();

@@ -1,5 +1,5 @@
-/* Broken texts must be refused or mean something; whatever parses must verify or be refused, print,
- * and parse again. Fixed seeds: a failing case prints its number. */
+/* Mutated texts. The parser or the verifier must refuse them, or they are valid. A module that
+ * parses must also print and parse again. The seeds are fixed; a failing case prints its number. */
 #include "ir_fixture.h"
 
 #include <dirent.h>
@@ -35,7 +35,7 @@ static int open_corpus(void **state) {
   (void)state;
   read_folder("examples", ".heddle");
   read_folder("test/ir", ".test");
-  return texts.n < 10; /* fewer than we know of: the corpus is lost */
+  return texts.n < 10; /* fewer: the corpus was not found */
 }
 
 static int close_corpus(void **state) {
@@ -45,12 +45,12 @@ static int close_corpus(void **state) {
   return 0;
 }
 
-/* What came of a text: 0 refused by the parser, 1 by the verifier, 2 sound. */
+/* Result of a text: 0 refused by the parser, 1 refused by the verifier, 2 valid. */
 static int digest(const char *text, size_t n_bytes) {
   heddle_context *ctx = heddle_context_create();
   hd_module *module = NULL;
   int result = 0;
-  /* A copy of exact length, so that a sanitizer sees any reading past the end. */
+  /* A copy of the exact length, so that a sanitizer detects a read past the end. */
   char *exact = malloc(n_bytes + !n_bytes);
   memcpy(exact, text, n_bytes);
   if (hd_parse(ctx, "noise", exact, n_bytes, &module) == HEDDLE_OK) {
@@ -110,11 +110,11 @@ static void mutants_do_no_harm(void **state) {
     counts[digest(copy, texts.n_bytes[t])]++;
     free(copy);
   }
-  /* All three ways are taken: the mutations are neither too wild nor too tame. */
+  /* All three results occur: the mutations are neither too strong nor too weak. */
   assert_true(counts[0] > 50 && counts[1] > 50 && counts[2] > 50);
 }
 
-/* Numbers at their limits in the place of every number of every text. */
+/* Replaces every number of every text with extreme numbers. */
 static void extreme_numbers_do_no_harm(void **state) {
   (void)state;
   static const char *const numbers[] = {

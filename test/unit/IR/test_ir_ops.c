@@ -1,8 +1,9 @@
-/* Every line of ops.def: what is built prints, parses and prints the same; and each rule that the
- * verifier draws from the line refuses what breaks it. */
+/* Every line of ops.def: a built op prints, parses, and prints the same again. Each rule that the
+ * verifier derives from the line refuses an op that breaks it. */
 #include "ir_fixture.h"
 
-/* How many values the letters ask for: `more`: optional ones too, and two of a repeated one. */
+/* Adds a type for each value of the letters and returns their number. `more`: with optional values,
+ * and two for a repeated one. */
 static int32_t add_types(const char *letters, bool more, hd_type types[32]) {
   hd_slot slot;
   int32_t n = 0;
@@ -29,7 +30,7 @@ static void fill_region(hd_module *module, hd_region *region, bool args) {
   hd_build_yield(&b, &value, 1);
 }
 
-/* The op with all it may have (`more`), or with the least. */
+/* Builds the op with everything that it may have (`more`), or with the minimum. */
 static hd_op *build(fixture_kernel *f, hd_op_kind kind, bool more) {
   hd_type types[32], results[32];
   hd_value *operands[32];
@@ -85,7 +86,7 @@ static void every_attribute_survives_text(void **state) {
   hd_module_free(f.module);
 }
 
-/* Verifies and wants an error of the rule; the last op's sentence starts with its name. */
+/* Verifies, and expects an error with that rule whose text starts with the name of the op. */
 static void expect_error(const hd_module *module, hd_op_kind kind, const char *rule,
                          const char *part) {
   heddle_context *ctx = heddle_context_create();
@@ -152,7 +153,7 @@ static void operands_are_counted(void **state) {
   }
 }
 
-/* A value of every other kind in the place of each operand and result. */
+/* Replaces each operand and result with a value of every other kind. */
 static void operands_and_results_are_typed(void **state) {
   (void)state;
   static const char letters[] = "ilbfptmsrcg";
@@ -165,7 +166,8 @@ static void operands_and_results_are_typed(void **state) {
       for (const char *other = letters; *other && slot.letter != '.'; other++) {
         hd_type old = op->operands[i]->type;
         op->operands[i]->type = fixture_type(*other);
-        /* The first of a list where an optional value may stand: that one is missing. */
+        /* The other type is that of a repeated slot after an optional one: the verifier takes the
+         * optional value as absent. */
         bool is_missing = slot.optional && *list == *other && list[1] == '*';
         if (*other != slot.letter && !is_missing)
           expect_error(f.module, (hd_op_kind)kind, "ir.type", "operand ");
@@ -203,7 +205,7 @@ static void sync_ops_wait_for_their_pass(void **state) {
   }
 }
 
-/* ops.def itself: names, letters, effects and attributes that exist. */
+/* The table of ops.def: names, letters, effects and attributes exist. */
 static void the_table_is_well_formed(void **state) {
   (void)state;
   for (int kind = 0; kind < HD_N_OPS; kind++) {

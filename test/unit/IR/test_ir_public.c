@@ -1,4 +1,4 @@
-/* include/heddle/ir.h as an embedder sees it: nothing else of Heddle is included. */
+/* include/heddle/ir.h as an embedder uses it: no other header of Heddle is included. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -211,8 +211,8 @@ static void modules_go_through_text(void **state) {
   free(again);
 }
 
-/* Builds, wants the status and one error of the rule, with these words, at the embedder's own
- * place. */
+/* Builds, and expects the status and one error with that rule and these words, at the embedder's
+ * own location. */
 static void expect_words(heddle_problem *p, heddle_status status, const char *rule,
                          const char *words) {
   heddle_context *ctx = heddle_context_create();

@@ -1,4 +1,4 @@
-/* Texts: every refusal of the parser with its rule and place, and what it must accept. */
+/* Texts: every refusal of the parser, with its rule and location, and texts that it must accept. */
 #include "ir_fixture.h"
 
 #define HEAD   "module version=1 level=role sync=placed\n"
@@ -7,7 +7,7 @@
 static const struct refusal {
   const char *text, *rule;
   uint32_t line, col;
-  const char *part; /* of the sentence */
+  const char *part; /* of the message */
 } refusals[] = {
     {"", "text.syntax", 1, 1, "the end of the text; legal: 'module'"},
     {"# only a comment\n", "text.syntax", 2, 1, "legal: 'module'"},
@@ -78,7 +78,7 @@ static void refusals_are_located(void **state) {
   for (size_t i = 0; i < HD_COUNT(refusals); i++) {
     const struct refusal *r = &refusals[i];
     heddle_context *ctx = heddle_context_create();
-    hd_module *module = (hd_module *)ctx; /* must stay untouched */
+    hd_module *module = (hd_module *)ctx; /* must not change */
     heddle_status status = hd_parse(ctx, "f.heddle", r->text, strlen(r->text), &module);
     const heddle_diagnostic *d = heddle_context_get(ctx, 0);
     if (status == HEDDLE_OK || module != (hd_module *)ctx || heddle_context_count(ctx) != 1 ||
@@ -93,7 +93,7 @@ static void refusals_are_located(void **state) {
   }
 }
 
-/* Blanks, comments, line ends and the order of attributes carry no meaning. */
+/* Blanks, comments, line ends and the order of attributes have no meaning. */
 static void spellings_of_one_module(void **state) {
   (void)state;
   static const char *const same[] = {
@@ -161,7 +161,7 @@ static void nesting_has_an_end(void **state) {
   free(absurd);
 }
 
-/* An op prints as in the whole module, with the names of values around it. */
+/* A single op prints as in the whole module, with the names of the surrounding values. */
 static void single_ops_print_in_context(void **state) {
   (void)state;
   hd_module *module = fixture_parse(

@@ -1,4 +1,5 @@
-/* heddle/jit.h on the fake driver: what is compiled when, by whom, and what an error leaves. */
+/* heddle/jit.h on the fake driver: which kernels are compiled, when and by which thread, and the
+ * state after an error. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +67,7 @@ static void assert_said(const fixture *f, const char *rule) {
   fail_msg("nothing of rule %s was said", rule);
 }
 
-/* Arguments by name, for n columns. */
+/* Passes arguments by name, for n columns. */
 static heddle_status launch(fixture *f, heddle_jit *jit, int32_t n) {
   heddle_arg args[32] = {0};
   for (size_t i = 0; i < heddle_jit_arg_count(jit); i++) {
@@ -107,7 +108,7 @@ static void lazy_ranges_are_made_when_they_are_asked_for(void **state) {
   assert_non_null(strstr(f->fake->launch[0].function, "jit"));
   assert_int_equal(f->fake->launch[0].config.grid_x, 2); /* tiles of 64 x 16 */
   assert_int_equal(launch(f, jit, 9), HEDDLE_OK);
-  assert_int_equal(count_ready(jit), 2); /* and that with the same schedule */
+  assert_int_equal(count_ready(jit), 2); /* and the range with the same schedule */
   assert_int_equal(launch(f, jit, 200), HEDDLE_OK);
   assert_int_equal(f->fake->n_loads, 1);
   assert_int_equal(heddle_jit_prepare(f->ctx, jit, (const int64_t[]){0, 65000, 0}), HEDDLE_OK);
@@ -193,8 +194,8 @@ static void threads_that_ask_at_once_make_one_kernel(void **state) {
   close_fake(f);
 }
 
-/* What the machine could not do is tried again; what the driver's compiler spills is not, beyond
- * the next best ones. */
+/* An error of the machine can pass, so the next launch tries again. A spill reported by the
+ * driver's compiler is final, after the next best schedules were tried. */
 static void errors_of_the_machine_are_tried_again(void **state) {
   (void)state;
   fixture *f = open_fake();
@@ -208,7 +209,7 @@ static void errors_of_the_machine_are_tried_again(void **state) {
   int before = f->fake->n_loads;
   assert_int_equal(launch(f, jit, 5000), HEDDLE_UNSUPPORTED);
   assert_said(f, "kernel.gate");
-  assert_int_equal(f->fake->n_loads - before, 6); /* the first, four next ones, a modest one */
+  assert_int_equal(f->fake->n_loads - before, 6); /* the first, 4 next, 1 small schedule */
   f->fake->local_bytes = 0;
   heddle_context_clear(f->ctx);
   assert_int_equal(launch(f, jit, 5000), HEDDLE_UNSUPPORTED);
@@ -232,7 +233,7 @@ static void what_the_driver_spills_gives_way(void **state) {
   assert_int_equal(heddle_jit_get_range(jit, 3, &range), HEDDLE_OK);
   assert_null(strstr(range.schedule, "tile=128x64x"));
   heddle_jit_free(jit);
-  /* Words of one's own are an error. */
+  /* A schedule that the user has set has no replacement: a spill is an error. */
   f->options.compile.schedule_is_choice = false;
   f->fake->n_loads = 0;
   heddle_context_clear(f->ctx);
@@ -293,7 +294,8 @@ static uint64_t workspace(fixture *f, heddle_jit *jit, int32_t columns) {
   return n_bytes;
 }
 
-/* In slots of the largest range, whichever is compiled first: counters lie at the same bytes. */
+/* The workspace has slots of the largest range, whichever range is compiled first, so that the
+ * counters lie at the same bytes. */
 static void ranges_share_a_workspace(void **state) {
   (void)state;
   enum { TILES = 2, SPLITS = 2, SLOT = 128 * 64 * 4 + 8 * 128 };
@@ -311,7 +313,7 @@ static void ranges_share_a_workspace(void **state) {
   close_fake(f);
 }
 
-/* The products of a mixture of experts lie in the workspace, and nothing counts there. */
+/* The products of a mixture of experts lie in the workspace, which has no counters then. */
 static void ranges_may_combine(void **state) {
   (void)state;
   static const char experts[] =
@@ -336,7 +338,7 @@ static void ranges_may_combine(void **state) {
   close_fake(f);
 }
 
-/* Chosen ranges; a smaller size may need the workspace that a larger one does not. */
+/* Ranges with chosen schedules. A smaller size may need a workspace that a larger one does not. */
 static void choices_have_ranges_and_workspaces(void **state) {
   (void)state;
   fixture *f = open_fake();
