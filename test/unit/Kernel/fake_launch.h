@@ -1,4 +1,5 @@
-/* A fake driver under a generated launcher: what it answers, and what it saw. */
+/* A fake driver for a generated launcher: the results that it returns, and a record of its
+ * calls. */
 #ifndef FAKE_LAUNCH_H
 #define FAKE_LAUNCH_H
 
@@ -6,7 +7,7 @@
 
 #include "Kernel/manifest.h"
 
-/* What NAME.h declares, for any kernel; the kernel struct is opaque bytes here. */
+/* The declarations of NAME.h, for any kernel. The kernel struct is opaque bytes here. */
 typedef void (*driver_fn)(void);
 typedef struct driver_table {
   driver_fn module_load, module_unload, module_function, function_set, blocks_per_sm,
@@ -24,9 +25,9 @@ typedef struct config {
   unsigned n_attributes;
 } config;
 
-/* The fake driver and what it saw. */
+/* The state of the fake driver and a record of its calls. */
 typedef struct fake_seen {
-  int image_code[2], n_loads, n_unloads; /* what each load answers */
+  int image_code[2], n_loads, n_unloads; /* image_code: results of the loads */
   const void *image[2];
   int set_attribute[8], set_value[8], n_sets;
   int resident;
@@ -43,7 +44,7 @@ typedef struct fake_seen {
 } fake_seen;
 extern fake_seen seen;
 
-extern int seen_capability; /* of the device: 90 */
+extern int seen_capability; /* capability of the device: 90 */
 extern const driver_table fake_table;
 
 #endif

@@ -1,5 +1,5 @@
-/* The generated C launcher: compiles without warnings, loads, and does in every case what
- * hd_manifest_plan says: the same refusal or the same launch, over a fake driver. */
+/* The generated C launcher compiles without warnings and loads. On a fake driver it always agrees
+ * with hd_manifest_plan: the same refusal or the same launch. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ static void compiles(const char *const *argv) {
   hd_strbuf_free(&output);
 }
 
-/* Compiles it into a shared object with the strictest flags and opens that. */
+/* Compiles the files into a shared object with the strictest flags and opens it. */
 static void *open_parts(const hd_launcher_part *parts, int32_t n) {
   char *dir = NULL, source[512], object[512];
   assert_int_equal(hd_file_tempdir(NULL, NULL, &dir), HEDDLE_OK);
@@ -92,7 +92,7 @@ typedef int (*launch_fn)(const void *kernel, const void *a, const void *b, const
 typedef int (*workspace_fn)(const void *kernel, int32_t m, int32_t n, int32_t k, int64_t ldb,
                             int64_t ldc, int64_t ldd, uint64_t *n_bytes);
 
-static _Alignas(16) char kernel[1024]; /* more than any sample_kernel takes */
+static _Alignas(16) char kernel[1024]; /* larger than any sample_kernel */
 
 static void *find(void *library, const char *name) {
   void *symbol = dlsym(library, name);
@@ -173,7 +173,7 @@ static void expect_launch(const hd_launch_plan *plan, const hd_values *v, bool t
   if (plan->grid_x == 0)
     return;
   assert_int_equal(seen.first_grid, plan->ahead ? plan->ahead_grid : plan->grid_x);
-  const hd_variant *last = plan->behind ? plan->behind : plan->variant; /* it is what was seen */
+  const hd_variant *last = plan->behind ? plan->behind : plan->variant; /* the recorded launch */
   if (hd_variant_serves(last)) {
     assert_string_equal(seen.function, last->entry);
     assert_int_equal(seen.grid, plan->behind ? plan->behind_grid : plan->grid_x);
@@ -211,7 +211,7 @@ static uint64_t next(uint64_t *seed) {
   return *seed >> 33;
 }
 
-/* Sizes near the edges of every rule; now and then something hostile. */
+/* Sizes near the limits of every rule, and sometimes an extreme value. */
 static hd_values random_values(uint64_t *seed) {
   static const int64_t odd[] = {-1, 0, 1, 2, 3, 100001, INT32_MAX, INT32_MIN};
   hd_values v = sample_values();
@@ -229,14 +229,14 @@ static hd_values random_values(uint64_t *seed) {
   if (next(seed) % 16 == 0)
     v.v[HD_ARG_LDB + next(seed) % 3] =
         (uint64_t)(odd[next(seed) % HD_COUNT(odd)] * (INT64_C(1) << 20));
-  if (next(seed) % 64 == 0) { /* more tiles than a grid takes */
+  if (next(seed) % 64 == 0) { /* more tiles than a grid can have */
     v.v[HD_ARG_M] = 100000;
     v.v[HD_ARG_N] = v.v[HD_ARG_LDC] = v.v[HD_ARG_LDD] = INT32_MAX;
   }
   return v;
 }
 
-/* The same as a batch: D's matrices apart, between each other's rows, or in each other. */
+/* The same as a batch: D's matrices lie apart, with interleaved rows, or overlap. */
 static hd_values random_batch(uint64_t *seed) {
   hd_values v = random_values(seed);
   uint64_t rows = v.v[HD_ARG_M] * v.v[HD_ARG_LDD], between = next(seed) % 4;
@@ -250,7 +250,7 @@ static hd_values random_batch(uint64_t *seed) {
   return v;
 }
 
-/* What a launcher whose sample takes a batch is called with. */
+/* Calls a launcher whose sample is a batch. */
 static int call_batch(void *library, const hd_values *v) {
   typedef int (*batch_fn)(const void *, const void *, const void *, const void *, void *,
                           const void *, int32_t, int32_t, int32_t, int64_t, int64_t, int64_t, float,
@@ -294,7 +294,7 @@ static int call_groups(void *library, const hd_values *v) {
                 (void *)x[HD_ARG_OFFSETS], (void *)0x77);
 }
 
-/* The same, whose columns are combined. */
+/* The same for groups whose columns are combined. */
 static hd_values random_combined(uint64_t *seed) {
   hd_values v = random_groups(seed);
   v.v[HD_ARG_T] = next(seed) % 8 ? next(seed) % 100 : next(seed) % 5000;
@@ -318,7 +318,7 @@ static int call_combined(void *library, const hd_values *v) {
                 (void *)0x77);
 }
 
-/* By what a sample's manifest takes. */
+/* Values for the arguments of the sample's manifest. */
 static hd_values random_of(const hd_manifest *m, uint64_t *seed) {
   if (hd_manifest_is_grouped(m))
     return m->slots ? random_combined(seed) : random_groups(seed);
@@ -390,7 +390,8 @@ static void workspace_and_plan_agree(void **state) {
   workspaces_agree(*state, &m);
 }
 
-/* A launcher of its own. The workspace function takes the arguments of a plain product alone. */
+/* Opens a launcher of its own. The workspace function is compared only for a plain product, whose
+ * arguments it has. */
 static void launches_agree(const hd_manifest *m) {
   void *library = open_launcher(m, &both);
   agree_everywhere(library, m);
@@ -434,7 +435,7 @@ static void what_runs_behind_agrees_too(void **state) {
   launches_agree(&m);
 }
 
-/* The first variant is for few columns: the generated C knows the border, too. */
+/* The first variant is for few columns: the generated C must have the same border. */
 static void buckets_agree_too(void **state) {
   (void)state;
   hd_manifest m = sample_manifest();
@@ -443,7 +444,7 @@ static void buckets_agree_too(void **state) {
   launches_and_workspaces_agree(&m);
 }
 
-/* Whole clusters of CTAs of which each has tiles of its own, the last ones none. */
+/* Full clusters in which each CTA has tiles of its own. The last CTAs have none. */
 static void spread_clusters_agree_too(void **state) {
   (void)state;
   hd_manifest m = sample_manifest();
@@ -452,7 +453,7 @@ static void spread_clusters_agree_too(void **state) {
   launches_and_workspaces_agree(&m);
 }
 
-/* 16 tiles of 2^27 - 1 k-blocks, shared by 17 workers: as in test_manifest_plan.c. */
+/* 16 tiles of 2^27 - 1 k-blocks, shared by 17 workers, as in test_manifest_plan.c. */
 static void shared_k_blocks_fit_31_bits(void **state) {
   (void)state;
   hd_manifest m = sample_streamed();
@@ -473,7 +474,7 @@ static void the_drivers_code_comes_back(void **state) {
   assert_int_equal(call(*state, &v), 719);
 }
 
-/* Fixed sizes, no maps, no workspace, cubin alone: other branches of the generator. */
+/* Fixed sizes, no tensor maps, no workspace, only a cubin: other branches of the generator. */
 static void fixed_sizes_compile_too(void **state) {
   (void)state;
   hd_manifest m = sample_manifest();
@@ -510,7 +511,7 @@ static void the_launcher_is_cpp_too(void **state) {
   free(dir);
 }
 
-/* A header of one gen beside the source of another: no compile. */
+/* The header of one run of gen and the source of another do not compile together. */
 static void the_header_is_the_sources_own(void **state) {
   (void)state;
   hd_manifest m = sample_manifest();
@@ -537,8 +538,8 @@ static void the_header_is_the_sources_own(void **state) {
   free(dir);
 }
 
-/* Code for sm_80 and sm_90a: the device decides, and a driver that does not take the best gets the
- * next. */
+/* Code for sm_80 and sm_90a: the device's capability selects it. If the driver rejects the best
+ * image, the next one is loaded. */
 static void the_device_picks_its_target(void **state) {
   (void)state;
   static const struct {

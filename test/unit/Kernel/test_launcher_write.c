@@ -1,5 +1,5 @@
-/* What a launcher is written of, and what is refused; heddle/launcher.h writes what `heddle gen`
- * does. Nothing is compiled. */
+/* The inputs of a launcher, and the refused ones. heddle/launcher.h writes the same files as
+ * `heddle gen`. Nothing is compiled. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static heddle_launcher_part public_part(hd_manifest *manifest, char **json) {
   return (heddle_launcher_part){*json, strlen(*json), both};
 }
 
-/* heddle/launcher.h writes what `heddle gen` does. */
+/* heddle/launcher.h writes the same files as `heddle gen`. */
 static void the_public_launcher_is_the_same(void **state) {
   (void)state;
   hd_manifest m[2] = {sample_manifest(), sample_manifest()};
@@ -77,7 +77,7 @@ static void same_input_same_bytes(void **state) {
   hd_launcher_files_free(&f[1]);
 }
 
-/* Of another problem, or too many: nothing is written (launcher.parts). */
+/* Parts of another problem, or too many parts: nothing is written (launcher.parts). */
 static void parts_are_of_one_problem(void **state) {
   (void)state;
   hd_manifest m[2] = {sample_manifest(), sample_manifest()};

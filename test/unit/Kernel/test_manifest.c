@@ -1,4 +1,4 @@
-/* Manifest JSON: lossless, byte-reproducible, strict. */
+/* Manifest JSON: the round trip loses nothing and reproduces every byte. The reader is strict. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ static char *written(const hd_manifest *m) {
   return json;
 }
 
-/* What is left out changes nothing; what is none of ours is no expression. */
+/* Parts with a neutral value may be left out. Other texts are not expressions. */
 static void expressions_are_read_as_they_are_printed(void **state) {
   static const hd_expr some[] = {{0},
                                  {HD_ARG_K, 1, 0, 1},
@@ -70,7 +70,7 @@ static void round_trip_keeps_every_byte(void **state) {
   hd_arena_free(&arena);
 }
 
-/* A field that neither writer nor reader knows would be lost on the way: every one is compared. */
+/* Compares every field: a field missing in both writer and reader would be lost unnoticed. */
 static void compare_fields(hd_manifest m) {
   hd_manifest back;
   hd_arena arena = {0};
@@ -117,7 +117,7 @@ static void no_field_is_forgotten(void **state) {
   compare_fields(sample_combined());
 }
 
-/* The strings of a copy are its own. */
+/* A copy owns its strings. */
 static void copies_share_no_string(void **state) {
   (void)state;
   hd_manifest m = sample_manifest(), copy;
@@ -131,7 +131,7 @@ static void copies_share_no_string(void **state) {
   hd_arena_free(&arena);
 }
 
-/* Each cut of the text is refused, and none crashes. */
+/* Every truncation of the text is refused without a crash. */
 static void truncated_text_is_refused(void **state) {
   (void)state;
   hd_manifest m = sample_manifest(), back;
@@ -145,7 +145,7 @@ static void truncated_text_is_refused(void **state) {
   free(json);
 }
 
-/* Each byte in turn becomes noise: refused, or read as a manifest that is whole. */
+/* Replaces every byte with noise: the text is refused, or read as a complete manifest. */
 static void noise_never_crashes(void **state) {
   (void)state;
   hd_manifest m = sample_manifest(), back;
@@ -163,7 +163,7 @@ static void noise_never_crashes(void **state) {
   free(json);
 }
 
-/* Replaces the first `from` by `to`; the reader must name `rule` and say `text`. */
+/* Replaces the first `from` by `to`. The reader must report `rule` with `text`. */
 static void refused(const char *from, const char *to, const char *rule, const char *text) {
   hd_manifest m = sample_manifest(), back;
   char *json = NULL;
@@ -189,8 +189,8 @@ static void refused(const char *from, const char *to, const char *rule, const ch
   free(json);
 }
 
-/* Offsets make groups: of a persistent kernel, with g and stride_a, and without a stride of what
- * has columns. */
+/* Offsets define groups. Groups need a persistent kernel, g and stride_a, and no stride of an
+ * operand that has columns. */
 static void groups_come_whole(void **state) {
   (void)state;
   heddle_context *ctx = heddle_context_create();
@@ -207,7 +207,7 @@ static void groups_come_whole(void **state) {
   heddle_context_free(ctx);
 }
 
-/* Indices belong to groups: gather_b has t, and scatter_d's D is col_major. */
+/* Indices need groups. gather_b needs t, and scatter_d needs a col_major D. */
 static void indices_belong_to_groups(void **state) {
   (void)state;
   const struct {
@@ -242,7 +242,7 @@ static void refuse_built(const hd_manifest *m, const char *rule) {
   heddle_context_free(ctx);
 }
 
-/* Columns are combined behind every variant, in a col_major D alone. */
+/* Columns are combined after every variant, and only in a col_major D. */
 static void what_combines_is_whole(void **state) {
   (void)state;
   const hd_manifest sound = sample_combined();
@@ -365,7 +365,7 @@ static void built_manifests_are_checked_too(void **state) {
   m.variant[1].workspace_bytes_per_tile.arg = HD_ARG_ALPHA;
   refuse_built(&m, "manifest.expr");
   m = sound;
-  m.variant[0].tmap[0].dim[0].arg = HD_ARG_B; /* an address is no size */
+  m.variant[0].tmap[0].dim[0].arg = HD_ARG_B; /* an address is not a size */
   refuse_built(&m, "manifest.expr");
   m = sound;
   m.variant[0].tmap[0].base = HD_ARG_N;
@@ -399,7 +399,7 @@ static void argument_names_are_a_bijection(void **state) {
   assert_string_equal(hd_arg_name((hd_arg_kind)99), "?");
 }
 
-/* heddle/manifest.h: names, classes and rules of what is passed, as the JSON has them. */
+/* heddle/manifest.h: names, classes and rules of the arguments, as in the JSON. */
 static void arguments_are_told_without_a_device(void **state) {
   (void)state;
   hd_manifest m = sample_manifest();
@@ -453,8 +453,8 @@ static void *scarce_malloc(size_t n) {
   return allocations_left && allocations_left-- ? malloc(n) : NULL;
 }
 
-/* Whichever allocation of jansson fails, memory is short: nothing is taken for whole, and
- * nothing called malformed. */
+/* If any allocation of jansson fails, the result is that of short memory. A manifest with missing
+ * parts is never accepted, and a valid one is never called malformed. */
 static void a_manifest_without_memory_is_not_read(void **state) {
   (void)state;
   hd_manifest manifest = sample_manifest(), read;

@@ -1,4 +1,4 @@
-/* The launch path's arithmetic: every check, the choice of the variant, grids, maps. */
+/* The arithmetic of the launch path: every check, the choice of the variant, grids, tensor maps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@ static hd_launch_plan planned(hd_values values, const uint32_t *resident) {
   hd_launch_plan plan;
   *m = sample_manifest();
   assert_int_equal(hd_manifest_plan(NULL, m, &values, resident, &plan), HEDDLE_OK);
-  static hd_variant kept; /* outlives m for the caller's look */
+  static hd_variant kept; /* outlives m, for the caller */
   kept = *plan.variant;
   plan.variant = &kept;
   test_free(m);
@@ -46,7 +46,7 @@ static void unaligned_values_fall_to_the_next_variant(void **state) {
   assert_string_equal(planned(by_pointer, NULL).variant->path, "gather");
 }
 
-/* The sizes of the first variant's bucket go up to its border; larger ones take the next. */
+/* The bucket of the first variant ends at its border. Larger sizes use the next variant. */
 static void a_bucket_ends_at_its_border(void **state) {
   (void)state;
   hd_manifest m = sample_manifest();
@@ -61,7 +61,7 @@ static void a_bucket_ends_at_its_border(void **state) {
     assert_int_equal(hd_manifest_plan(NULL, &m, &v, NULL, &plan), HEDDLE_OK);
     assert_string_equal(plan.variant->path, n <= 128 ? "tma" : "gather");
   }
-  /* Workspace is asked for what a launch of these sizes may take, and nothing else. */
+  /* The workspace depends only on the variants that a launch of these sizes may use. */
   hd_values v = sample_values();
   first->requirement[first->n_requirements - 1].at_most = 0;
   m.variant[1].requirement[m.variant[1].n_requirements++] =
@@ -73,7 +73,7 @@ static void a_bucket_ends_at_its_border(void **state) {
 static void persistent_grids_stay_resident_and_whole_clusters(void **state) {
   (void)state;
   hd_values v = sample_values();
-  v.v[HD_ARG_M] = 128 * 99; /* 198 tiles, 200 in whole clusters of tile rows */
+  v.v[HD_ARG_M] = 128 * 99; /* 198 tiles; 200 in full clusters */
   assert_int_equal(planned(v, (uint32_t[]){132, 0, 0, 0}).grid_x, 132);
   assert_int_equal(planned(v, (uint32_t[]){131, 0, 0, 0}).grid_x, 130);
   assert_int_equal(planned(v, (uint32_t[]){1, 0, 0, 0}).grid_x, 2);
@@ -85,7 +85,8 @@ static void persistent_grids_stay_resident_and_whole_clusters(void **state) {
   assert_int_equal(planned(v, NULL).grid_x, 2);
 }
 
-/* Each CTA has tiles of its own; clusters are whole all the same, and none is larger than fits. */
+/* Each CTA has tiles of its own. The grid still has only full clusters, and is no larger than
+ * fits. */
 static void spread_grids_are_whole_clusters(void **state) {
   (void)state;
   hd_manifest m = sample_manifest();
@@ -177,7 +178,7 @@ static hd_launch_plan streamed(int32_t m_pairs, uint32_t resident, uint64_t k) {
   hd_values v = sample_values();
   hd_launch_plan plan;
   m.n_variants = 1;
-  v.v[HD_ARG_M] = (uint64_t)m_pairs * 256; /* tiles of 128 x 64, pairs of them; N = 64 */
+  v.v[HD_ARG_M] = (uint64_t)m_pairs * 256; /* tiles of 128 x 64, in pairs; N = 64 */
   v.v[HD_ARG_N] = v.v[HD_ARG_LDC] = v.v[HD_ARG_LDD] = 64;
   v.v[HD_ARG_K] = v.v[HD_ARG_LDB] = k;
   assert_int_equal(hd_manifest_plan(NULL, &m, &v, (uint32_t[]){resident, 0, 0, 0}, &plan),
@@ -189,17 +190,18 @@ static hd_launch_plan streamed(int32_t m_pairs, uint32_t resident, uint64_t k) {
   return plan;
 }
 
-/* Pairs of CTAs: workers, and with the tiles that they share the slots of workspace. */
+/* workers: pairs of CTAs. slots: slots of the workspace, one for each worker and each shared
+ * tile. */
 static void shared_tiles_fill_the_grid(void **state) {
   (void)state;
   static const struct {
     int32_t tiles;
     uint32_t resident, k, workers, slots;
   } cases[] = {
-      {6, 6, 64, 3, 0},     /* whole waves */
+      {6, 6, 64, 3, 0},     /* full waves */
       {7, 6, 64, 3, 3 + 4}, /* one wave, and 4 tiles shared */
       {8, 7, 64, 3, 3 + 5},  {4, 6, 64, 3, 3 + 4}, {2, 6, 64, 3, 3 + 2},
-      {2, 60, 64, 8, 8 + 2}, /* 4 k-blocks a tile */
+      {2, 60, 64, 8, 8 + 2}, /* 4 k-blocks per tile */
       {2, 60, 16, 2, 0},     {7, 0, 64, 7, 0},     {7, 1, 64, 1, 0},
   };
   for (size_t i = 0; i < HD_COUNT(cases); i++) {
@@ -209,8 +211,8 @@ static void shared_tiles_fill_the_grid(void **state) {
   }
 }
 
-/* Kernels count the k-blocks of shared tiles, and the workers, in 31 bits: here 16 tiles of
- * 2^27 - 1 k-blocks, 2^31 - 16 in all. */
+/* Kernels count workers and the k-blocks of shared tiles in 31 bits. Here 16 tiles have 2^27 - 1
+ * k-blocks each, 2^31 - 16 in total. */
 static void shared_k_blocks_fit_31_bits(void **state) {
   (void)state;
   const uint64_t k = INT32_MAX - 15;
@@ -244,7 +246,7 @@ static void the_workspace_must_be_there_when_needed(void **state) {
       v.v[i] = 0;
   assert_int_equal(hd_manifest_workspace(NULL, &m, &v, NULL, &bytes), HEDDLE_OK);
   assert_int_equal(bytes, 12 * 4100);
-  /* The most of all variants, wherever it stands. */
+  /* The maximum of all variants, in any order. */
   hd_variant first = m.variant[0];
   m.variant[0] = m.variant[1];
   m.variant[1] = first;
@@ -257,7 +259,7 @@ static void a_huge_workspace_is_refused(void **state) {
   hd_values v = sample_values();
   hd_manifest m = sample_manifest();
   uint64_t bytes = 77;
-  m.variant[1].workspace_bytes_per_tile.add = INT64_C(1) << 37; /* 12 tiles: past 2^40 */
+  m.variant[1].workspace_bytes_per_tile.add = INT64_C(1) << 37; /* 12 tiles: more than 2^40 */
   assert_int_equal(hd_manifest_workspace(NULL, &m, &v, NULL, &bytes), HEDDLE_UNSUPPORTED);
   assert_int_equal(bytes, 77);
 }
@@ -296,7 +298,7 @@ static void expressions_round_up(void **state) {
   }
 }
 
-/* By the bounds' index a launch takes what it takes by looking at every variant in turn. */
+/* The index of the bounds selects the same variant as a linear search through the variants. */
 static void buckets_are_found_by_their_borders(void **state) {
   (void)state;
   enum { STEP = 3 };
@@ -327,8 +329,8 @@ static void buckets_are_found_by_their_borders(void **state) {
   }
 }
 
-/* Bounds that fall, of two sizes or of a pitch, and variants none of which takes every size, have
- * no index. */
+/* No index is built for bounds that decrease, for bounds of two sizes or of a pitch, or if no
+ * variant accepts every size. */
 static void other_bounds_have_no_index(void **state) {
   (void)state;
   static hd_manifest m;

@@ -1,4 +1,4 @@
-/* Tests of lib/Layout, one list a file. */
+/* Tests of lib/Layout, one list per file. */
 #ifndef LAYOUT_TESTS_H
 #define LAYOUT_TESTS_H
 

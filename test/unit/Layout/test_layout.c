@@ -1,11 +1,11 @@
-/* The algebra of layouts, against evaluation at every point. */
+/* The algebra of layouts, compared with an evaluation at every point. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "Layout/layout.h"
 #include "layout_tests.h"
 
-/* n columns of 4 bytes, rows of `pitch` bytes: one input, cut into block bits and repeats. */
+/* n columns of 4 bytes in rows of `pitch` bytes: one input, split into block bits and repeats. */
 static hd_layout strided(unsigned bits, uint32_t repeat, int32_t pitch) {
   int32_t image[8][HD_LAYOUT_DIMS] = {{0}}, stride[HD_LAYOUT_DIMS] = {pitch << bits};
   hd_layout layout = hd_layout_empty();
@@ -28,7 +28,7 @@ void equality_sees_through_factoring(void **state) {
   assert_int_equal(hd_layout_equal(&a, &b), HD_NO);
 }
 
-/* Of a pair written alike each number counts. */
+/* Two layouts of the same form are equal only if every number is equal. */
 void equality_reads_every_number(void **state) {
   (void)state;
   const hd_layout a = strided(4, 3, 16);
@@ -74,7 +74,7 @@ void cute_text_is_right(void **state) {
   assert_string_equal(text.text, "(48):(16)");
   hd_strbuf_free(&text);
   hd_layout b = strided(1, 1, 1);
-  b.offset = 1; /* XORed with 1: no CuTe layout */
+  b.offset = 1; /* XORed with 1: not a CuTe layout */
   hd_layout_print_cute(&b, &text);
   assert_string_equal(text.text, "no CuTe form:\n0 -> byte 1\nrow[0] -> byte 1\n");
   hd_strbuf_free(&text);

@@ -17,7 +17,7 @@ void conflicts_of_known_accesses(void **state) {
   assert_int_equal(conflicts(8, 32, 4), 2);    /* every second bank */
   assert_int_equal(conflicts(128, 32, 4), 32); /* one bank */
   assert_int_equal(conflicts(132, 32, 4), 1);  /* padded column */
-  assert_int_equal(conflicts(0, 32, 4), 1);    /* one word for all */
+  assert_int_equal(conflicts(0, 32, 4), 1);    /* the same word for all lanes */
   assert_int_equal(conflicts(16, 32, 16), 1);
   assert_int_equal(conflicts(128, 8, 16), 8); /* ldmatrix of 128-byte rows */
   assert_int_equal(conflicts(64, 8, 16), 4);
@@ -31,7 +31,7 @@ void swizzle_is_derived(void **state) {
   assert_int_equal(hd_swizzle_for_rows(64), 2);
   assert_int_equal(hd_swizzle_for_rows(128), 3);
   assert_int_equal(hd_swizzle_for_rows(80), 0);
-  assert_int_equal(hd_swizzle_for_rows(256), -1); /* the window does not reach the row's bits */
+  assert_int_equal(hd_swizzle_for_rows(256), -1); /* the swizzle does not reach the row's bits */
   assert_int_equal(hd_swizzle_for_rows(24), -1);
   assert_int_equal(hd_swizzle_for_rows(0), -1);
 }
@@ -48,7 +48,7 @@ static hd_layout rows_of_128(int32_t stage) {
   return layout;
 }
 
-/* The worst column of chunks, as ldmatrix reads it. */
+/* The maximum over the columns of chunks, as ldmatrix reads them. */
 static unsigned chunk_conflicts(const hd_layout *layout) {
   unsigned worst = 0;
   for (uint32_t chunk = 0; chunk < 8; chunk++) {
@@ -74,7 +74,7 @@ void swizzle_refuses_carries(void **state) {
   assert_false(hd_layout_swizzle(&broken, 0, 3, 4, 3)); /* 4608 = 4.5 patterns */
 }
 
-/* Words a bank serves, counted the slow way. */
+/* Maximum number of words in one bank, by brute force. */
 static unsigned brute(const uint32_t *address, unsigned n, unsigned bytes) {
   unsigned worst = 1, a_phase = 128 / bytes;
   for (unsigned first = 0; first < n; first += a_phase)

@@ -1,5 +1,4 @@
-/* An operation of test_memory_short.c: a database of heddled (SQLite), made,
- * written and read. */
+/* An operation of test_memory_short.c: creates, writes and reads a database of heddled (SQLite). */
 #include "memory_store.h"
 
 #include <string.h>
@@ -8,7 +7,8 @@
 #include "Support/diag.h"
 #include "Support/memory.h"
 
-/* Whose JSON is lost along the way would be stored as if there were none. */
+/* If memory runs out while the JSON is built, it could be stored as if it were empty: this checks
+ * for it. */
 static hd_sql write_lookups(hd_store *s, hd_arena *arena) {
   hd_rows rows;
   uint64_t before = hd_memory_shortages();
@@ -34,7 +34,7 @@ heddle_status memory_store(heddle_context *ctx, hd_hash *out) {
   if (status == HEDDLE_OK && (write_lookups(s, &arena) != HD_SQL_OK ||
                               hd_store_run(s, HD_Q_missed_most, &arena, &rows, "") != HD_SQL_OK))
     status = hd_store_failed(ctx, s);
-  if (status != HEDDLE_OK) /* what is told to be done must be so, whatever was counted */
+  if (status != HEDDLE_OK) /* a success must be complete, also with shortages counted */
     status = hd_memory_status(ctx, before, status);
   for (int i = 0; status == HEDDLE_OK && i < rows.n; i++)
     for (int j = 0; j < rows.n_cols; j++) {

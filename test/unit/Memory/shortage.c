@@ -5,18 +5,18 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* glibc's own names of them. */
+/* glibc's own names for these functions. */
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t n);
 void __libc_free(void *p);
 
-/* Of the program: where its code begins and ends. */
+/* The linker's symbols for the beginning and end of the program's code. */
 extern char __executable_start, etext;
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { SLOTS = 1 << 17 }; /* pointers being watched: open addressing; never full */
+enum { SLOTS = 1 << 17 }; /* open addressing; never full */
 static void *const gone = (void *)1;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -53,7 +53,7 @@ static bool is_counted(const void *caller) {
   return s.on && (s.of == SHORTAGE_ANY || own);
 }
 
-/* Whether this one fails. */
+/* Counts an allocation; whether it fails. */
 static bool count(void) {
   s.n++;
   bool fails = s.fail_at && (s.lasting ? s.n >= s.fail_at : s.n == s.fail_at);

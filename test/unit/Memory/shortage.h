@@ -1,23 +1,23 @@
-/* Allocations that fail: the process's malloc, calloc and realloc go through here, and so do those
- * of shared libraries. */
+/* Allocations that fail: malloc, calloc and realloc of the process and its shared libraries are
+ * replaced by these. */
 #ifndef SHORTAGE_H
 #define SHORTAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Which allocations are counted, and may fail. */
+/* Which allocations are counted and may fail. */
 typedef enum shortage_of {
-  SHORTAGE_ANY, /* every library's, libc's too */
-  SHORTAGE_OWN  /* called from the program itself, into which Heddle is linked: not LLVM's */
+  SHORTAGE_ANY, /* of all libraries, also libc */
+  SHORTAGE_OWN  /* by the program itself, into which Heddle is linked; not by LLVM */
 } shortage_of;
 
-/* From now on the n-th counted allocation fails (0: none does), and with `lasting` all behind it,
- * too. What is allocated is watched. */
+/* From now on the n-th counted allocation fails (0: none), and if `lasting` all later ones too.
+ * Allocations are tracked. */
 void shortage_begin(shortage_of of, uint64_t n, bool lasting);
-/* Ends it; how many allocations were counted. */
+/* Ends this and returns the number of counted allocations. */
 uint64_t shortage_end(void);
-/* Counted allocations since shortage_begin that nobody has freed. */
+/* Counted allocations since shortage_begin that have not been freed. */
 int64_t shortage_leaks(void);
 
 #endif

@@ -1,9 +1,10 @@
-/* Memory that runs out: each allocation of an operation fails once, alone and with all behind it.
- * What comes out is HEDDLE_OK with the same bytes, or HEDDLE_NO_MEMORY; nothing is kept, nothing
- * ends the process.
+/* Memory that runs out. Each allocation of an operation fails once, first alone and then with all
+ * later ones. The result must be HEDDLE_OK with the same bytes, or HEDDLE_NO_MEMORY. Nothing leaks,
+ * and the process does not end.
  *
  *   unit-memory-short [SEED [SECONDS [NAME]]]
- * SEED and SECONDS (5): which points of what is sampled, and how long; NAME: of one operation */
+ * SEED and SECONDS (5): the choice of points of sampled operations, and the time for them. NAME:
+ * runs only that operation. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,12 +33,12 @@
 static const char example[] = HD_SOURCE_DIR "/examples/linear_bf16.heddle";
 static const char user_example[] = HD_SOURCE_DIR "/examples/user_epilogue";
 
-/* What the operations work on, made before anything fails. */
+/* Inputs of the operations, created before any allocation fails. */
 static struct {
   char *problem, *role, *user_problem, *user_ir, *choices, folder[64], database[80], cache[80],
       choices_file[80];
   size_t problem_bytes, role_bytes, user_problem_bytes, user_ir_bytes, choices_bytes;
-  heddle_compiled *kernel; /* a small one, to be simulated */
+  heddle_compiled *kernel; /* a small one, for the simulator */
   uint16_t a[64][128], b[8][128];
   float d[64][8];
   void *packed;
@@ -49,7 +50,7 @@ static void die(const char *what) {
   exit(1);
 }
 
-/* What came out, as one number. */
+/* Adds a result to the hash of all results. */
 static void add(hd_hash *out, const void *data, size_t n_bytes) {
   *out = hd_hash_combine(*out, hd_hash_bytes(data, n_bytes));
 }
@@ -81,7 +82,7 @@ static heddle_status parse_role(heddle_context *ctx, hd_hash *out) {
   return parse_text(ctx, in.role, in.role_bytes, out);
 }
 
-/* A malformed text stays malformed, or memory ran out. */
+/* A malformed text is reported as malformed, or memory ran out. */
 static heddle_status parse_bad(heddle_context *ctx, hd_hash *out) {
   heddle_status status = parse_text(ctx, in.role, in.role_bytes / 2, out);
   return status == HEDDLE_INVALID ? HEDDLE_OK : status;
@@ -114,7 +115,7 @@ static heddle_status build(heddle_context *ctx, hd_hash *out) {
   return status == HEDDLE_OK ? print(module, out) : status;
 }
 
-/* All passes, the check too: everything of a compile ahead of LLVM. */
+/* All passes and the checker: the whole compilation before LLVM. */
 static heddle_status passes(heddle_context *ctx, hd_hash *out) {
   hd_module *module = NULL;
   hd_strbuf text = {0};
@@ -309,7 +310,7 @@ static heddle_status read_records(heddle_context *ctx, hd_hash *out) {
   return status;
 }
 
-/* After a failure the file is whole: it is read, without one. */
+/* After a failure the file is intact: it is read without failing allocations. */
 static heddle_status records(heddle_context *ctx, hd_hash *out) {
   hd_records *r = NULL;
   remove(in.database);
@@ -364,8 +365,8 @@ typedef struct operation {
   const char *name;
   heddle_status (*run)(heddle_context *ctx, hd_hash *out);
   shortage_of of;
-  bool sampled;        /* not every point: a compile takes long */
-  void (*check)(void); /* what must hold after a failure; may be NULL */
+  bool sampled;        /* not every point: a compilation is slow */
+  void (*check)(void); /* checked after a failure; may be NULL */
 } operation;
 
 static const operation operations[] = {{"parse", parse, SHORTAGE_ANY, false, NULL},
@@ -390,11 +391,11 @@ static const operation operations[] = {{"parse", parse, SHORTAGE_ANY, false, NUL
 typedef struct outcome {
   heddle_status status;
   hd_hash out;
-  uint64_t n; /* points */
+  uint64_t n; /* failing allocations tried */
   int64_t leaks;
 } outcome;
 
-/* With HEDDLE_NO_MEMORY, what stands in the context, if anything, says it. */
+/* After HEDDLE_NO_MEMORY, the context is empty or reports the lack of memory. */
 static bool says_so(const heddle_context *ctx) {
   size_t n = heddle_context_count(ctx);
   for (size_t i = 0; i < n; i++) {
@@ -447,10 +448,10 @@ static uint64_t random_below(uint64_t *seed, uint64_t n) {
   return (*seed >> 33) % n;
 }
 
-/* Every point, or a fixed stride of them and then any, until the time is over. */
+/* Tries every point, or a fixed stride of points and then random ones until the time is over. */
 static counts try_all(const operation *op, uint64_t *seed, double seconds) {
   counts c = {0};
-  for (int i = 0; i < 2; i++) /* what libraries keep for good is there */
+  for (int i = 0; i < 2; i++) /* libraries allocate their permanent data */
     try(op, 0, false);
   outcome whole = try(op, 0, false);
   if (whole.status != HEDDLE_OK) {
@@ -470,7 +471,7 @@ static counts try_all(const operation *op, uint64_t *seed, double seconds) {
   return c;
 }
 
-/* ---- before ---- */
+/* ---- inputs ---- */
 
 static void read_file(const char *path, char **text, size_t *n_bytes) {
   if (hd_file_read_text(NULL, path, text, n_bytes) != HEDDLE_OK)

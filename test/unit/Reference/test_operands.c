@@ -1,4 +1,4 @@
-/* The operand generator: exactness, reach, reproducibility. */
+/* The operand generator: exactness, range and reproducibility. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static void exact_values_are_small_integers(void **state) {
   }
 }
 
-/* A seventh of them stays what it is, the others are +0. */
+/* A seventh of the elements keep their value, the others are +0. */
 static void a_thinned_operand_is_mostly_zeros(void **state) {
   (void)state;
   uint8_t all[ROWS * COLS], some[ROWS * COLS];
@@ -67,7 +67,7 @@ static void random_values_have_mean_0_and_variance_1(void **state) {
   free(data);
 }
 
-/* All patterns occur, and groups with none, one and two non-zeros; the matrix compresses. */
+/* All patterns occur, and groups with zero, one and two non-zeros. The matrix can be compressed. */
 static void sparse_operands_reach_every_pattern(void **state) {
   (void)state;
   for (heddle_elem elem = 0; elem < HEDDLE_N_ELEMS; elem++) {
@@ -109,7 +109,7 @@ static void block_scales_are_numbers(void **state) {
         least = fmin(least, x);
         most = fmax(most, x);
       }
-      bool whole = elems[e] != HEDDLE_F32; /* a fraction of 0 is a chance in 2^23 */
+      bool whole = elems[e] != HEDDLE_F32; /* f32: a fraction of 0 is too rare (1 in 2^23) */
       assert_true(limit ? least == 1 : whole ? least == 0.125 : least >= 0.125 && least < 0.2);
       assert_true(limit ? most == 2 : most >= 8 && most < 16);
     }

@@ -1,4 +1,4 @@
-/* The product against a plain triple loop, and the comparison against injected faults. */
+/* Compares the product with a plain triple loop, and tests the comparison with injected faults. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -101,7 +101,7 @@ static void compare_with_naive(const hd_reference *r) {
   free(out);
 }
 
-/* A as values and codes gives the bits that it gives as a dense matrix. */
+/* A as values and codes gives the same bits as A as a dense matrix. */
 static void compare_with_canonical(const problem *p) {
   hd_reference r = p->r;
   size_t n_bytes = r.m * r.n * sizeof(double);
@@ -155,7 +155,7 @@ static void scales_are_by_row_and_by_column(void **state) {
   release(&p);
 }
 
-/* Powers of two: the order of multiplications does not matter. */
+/* The scales are powers of two, so the order of the multiplications does not matter. */
 static void block_scales_are_by_row_column_and_block(void **state) {
   (void)state;
   static const uint64_t sizes[][3] = {{1, 1, 8}, {5, 17, 136}, {3, 130, 264}};
@@ -179,7 +179,7 @@ static void block_scales_are_by_row_column_and_block(void **state) {
     }
 }
 
-/* Rows of A that share a scale: as if each had it. */
+/* Rows of A may share a scale. The result is the same as with one scale for each row. */
 static void block_scales_may_be_shared_by_rows(void **state) {
   (void)state;
   enum { M = 300, N = 5, K = 264, ROWS = 128, BLOCKS = 3, SHARES = 3 };
@@ -201,7 +201,7 @@ static void block_scales_may_be_shared_by_rows(void **state) {
   release(&p);
 }
 
-/* Tighter than without promotion, the more so the longer k is. */
+/* The bound is tighter than without promotion, and the difference grows with k. */
 static void promotion_tightens_the_bound(void **state) {
   (void)state;
   for (uint64_t k = 128; k <= 16384; k *= 2) {
@@ -240,7 +240,7 @@ static void near(double got, double expected) {
   assert_true(fabs(got - expected) <= 1e-12 * (1 + fabs(expected)));
 }
 
-/* Values computed from the definitions with 30 digits elsewhere. */
+/* Expected values were computed from the definitions, with 30 digits, by another program. */
 static void activations(void **state) {
   (void)state;
   hd_act act;
@@ -340,12 +340,12 @@ static void bounded_accepts_rounding_and_sees_one_wrong_element(void **state) {
   d[50] = 0x7f80;
   assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, NULL, bound).ok);
   d[50] = saved;
-  for (int i = 0; i < M * N; i++) /* everything 1 % too large */
+  for (int i = 0; i < M * N; i++) /* every value 1 % too large */
     d[i] = (uint16_t)hd_elem_from_double(HEDDLE_BF16, expected[i] * 1.01);
   assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, NULL, bound).ok);
 }
 
-/* A value may be the rounding of anything within the bound, and of nothing else. */
+/* A value must be the rounding of a number within the bound. */
 static void bounded_compares_a_byte_by_its_rounding(void **state) {
   (void)state;
   static const heddle_elem elems[] = {HEDDLE_S8, HEDDLE_U8, HEDDLE_E4M3, HEDDLE_E5M2};
@@ -366,12 +366,13 @@ static void bounded_compares_a_byte_by_its_rounding(void **state) {
     assert_false(c.ok);
     assert_int_equal(c.row * N + c.col, 50);
     d[50] = saved;
-    d[3] = (uint8_t)(d[3] - 1); /* the next below */
+    d[3] = (uint8_t)(d[3] - 1); /* the next smaller value */
     assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, NULL, bound).ok);
   }
 }
 
-/* Few elements can all lie almost half a unit from the reference: no more than that is let pass. */
+/* With few elements, all of them can lie almost half a unit from the reference. A larger error is
+ * not accepted. */
 static void bounded_lets_few_elements_round(void **state) {
   (void)state;
   double expected[4], bound = hd_error_bound(HEDDLE_BF16, HEDDLE_BF16, HEDDLE_F32, 64) + 1e-6;
@@ -384,18 +385,18 @@ static void bounded_lets_few_elements_round(void **state) {
       d[i] = (uint16_t)hd_elem_from_double(HEDDLE_BF16, 1);
     hd_comparison c = hd_compare_bounded(&dm, 1, NULL, n, expected, NULL, bound);
     assert_true(c.ok && c.error > bound && c.error <= c.bound && c.bound <= 0x1p-8);
-    d[n - 1]++; /* the unit on the other side is farther */
+    d[n - 1]++; /* the neighbour on the other side is farther away */
     assert_false(hd_compare_bounded(&dm, 1, NULL, n, expected, NULL, bound).ok);
-    d[n - 1] -= 2; /* half a unit more below 1 */
+    d[n - 1] -= 2; /* the neighbour below 1 is half a unit farther */
     assert_false(hd_compare_bounded(&dm, 1, NULL, n, expected, NULL, bound).ok);
   }
-  expected[1] = 1e-3; /* one outweighs the others, and one of those is wrong */
+  expected[1] = 1e-3; /* one large element, and a wrong small one */
   d[0] = d[2] = d[3] = (uint16_t)hd_elem_from_double(HEDDLE_BF16, 1);
   d[1] = (uint16_t)hd_elem_from_double(HEDDLE_BF16, 0.1);
   assert_false(hd_compare_bounded(&dm, 1, NULL, 4, expected, NULL, bound).ok);
 }
 
-/* D cannot come closer to a reference below its least unit than 0 or that unit. */
+/* For a reference below D's smallest unit, the closest values of D are 0 and that unit. */
 static void bounded_lets_small_results_vanish(void **state) {
   (void)state;
   static const heddle_elem elems[] = {HEDDLE_F16, HEDDLE_BF16, HEDDLE_E4M3, HEDDLE_E5M2};
@@ -415,7 +416,8 @@ static void bounded_lets_small_results_vanish(void **state) {
   }
 }
 
-/* Half a unit of D's type and the slack, no unit more: what a norm does not see. */
+/* Half a unit of D's type plus the slack is accepted, and not one unit more. A norm would not
+ * detect this. */
 static void exact_lets_slack_choose_the_neighbour(void **state) {
   (void)state;
   const double expected[3] = {1 + 0x1p-8 + 1e-7, 229, -0.0}, slack[3] = {1.1e-7, 1e-4, 1e-30};
@@ -434,8 +436,8 @@ static void exact_lets_slack_choose_the_neighbour(void **state) {
   assert_int_equal(c.col, 1);
 }
 
-/* One f32 element deep in the tail: off by what the activation may be, and by what it makes of the
- * error of its sum; not by forty times that. */
+/* One f32 element far in the tail of the activation. Its error may be that of the activation itself
+ * and of the propagated error of its sum, but not forty times that. */
 static void a_lone_tail_is_off_by_its_activation(void **state) {
   (void)state;
   static const double at[] = {-0.5, -3, -6, -9, -13, -50, -86, -300};
@@ -459,8 +461,9 @@ static void a_lone_tail_is_off_by_its_activation(void **state) {
       }
 }
 
-/* silu(1) * 3 and silu(-2) * -0.5, by hand. A right kernel rounds; one that is off in up by twenty
- * times what its sums may be is wrong, and so is one that takes up for the gate. */
+/* silu(1) * 3 and silu(-2) * -0.5, computed by hand. A correct kernel has rounding errors only. A
+ * kernel is wrong if `up` is off by twenty times the error of its sums, or if it swaps `up` and the
+ * gate. */
 static void pairs_are_off_by_gate_and_up(void **state) {
   (void)state;
   const double bound = 8 * 0x1p-22, up[] = {3, -0.5};

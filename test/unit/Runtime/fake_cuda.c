@@ -1,4 +1,4 @@
-/* The fake driver's side: each entry point of driver.def and nvml.def. */
+/* The fake driver's side: all entry points of driver.def and nvml.def. */
 #include "fake_cuda.h"
 
 #include <pthread.h>
@@ -21,7 +21,7 @@ fake_cuda fake_state;
 
 #define S fake_state
 
-/* Declares, then defines, an entry point that fails on demand. */
+/* Declares and defines an entry point that fails on request. */
 #define ENTRY(name, params, ...)                                                                   \
   EXPORT int name params;                                                                          \
   int name params {                                                                                \

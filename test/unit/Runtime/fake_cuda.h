@@ -1,4 +1,5 @@
-/* A CUDA driver for tests: memory is the host's, launches are recorded, errors come on demand. */
+/* A CUDA driver for tests: device memory is host memory, launches are recorded, and errors occur on
+ * request. */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 
@@ -13,24 +14,24 @@ typedef struct fake_launch {
   const char *function;
   hd_cu_config config;
   hd_cu_attribute attribute[4];
-  uint64_t params[32]; /* first 8 bytes of each, as many as n_params says */
+  uint64_t params[32]; /* the first 8 bytes of each of the n_params parameters */
   bool captured;
 } fake_launch;
 
 typedef struct fake_cuda {
   /* Set by the test. */
-  unsigned n_processes; /* that NVML tells of */
+  unsigned n_processes; /* reported by NVML */
   int n_devices, init_result, cubin_result, ptx_result, local_bytes, resident, n_sms;
-  int n_spilling; /* of the modules loaded first that have local memory; 0: as local_bytes says */
-  const char *fail; /* symbol that fails, with fail_result */
+  int n_spilling; /* number of first loaded modules that have local memory; 0: see local_bytes */
+  const char *fail; /* the symbol that fails with fail_result */
   int fail_result;
   const char *info_log, *error_log;
-  int n_params; /* how many parameters a recorded launch has */
+  int n_params; /* number of recorded parameters of a launch */
   void (*on_launch)(void *user);
   void *user;
-  /* Seen. */
+  /* Recorded. */
   _Atomic(void *) current; /* context */
-  atomic_int n_live_modules, n_loads; /* of any thread */
+  atomic_int n_live_modules, n_loads; /* by all threads */
   int n_live_allocations, n_live_streams, n_live_events, n_live_graphs, n_retained;
   int n_syncs, n_launches;
   atomic_int max_shared, non_portable;
@@ -42,11 +43,12 @@ typedef struct fake_cuda {
   uint64_t tmap_base, tmap_dim[5], tmap_stride[5];
 } fake_cuda;
 
-/* fake_driver.c: the state of an opened fake, reset to one healthy device with nothing current. */
+/* fake_driver.c: resets the state of an opened fake to one working device without a current
+ * context. */
 fake_cuda *fake_reset(const char *path);
-/* Calls of malloc, calloc and realloc by the code under test, ever, in whatever thread. */
+/* Number of calls of malloc, calloc and realloc by the code under test, in all threads. */
 extern atomic_int fake_n_allocations;
-/* The so-many-th next of malloc, calloc and libffi's gives NULL, once; 0: none. */
+/* The n-th next allocation by malloc, calloc or libffi returns NULL, once; 0: none. */
 extern atomic_int fake_refuse_in;
 
 #endif

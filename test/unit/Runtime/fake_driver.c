@@ -1,4 +1,4 @@
-/* The test's side of the fake: its state, and what is allocated (linked with FAKE_WRAPS). */
+/* The test's side of the fake: its state and the count of allocations (linked with FAKE_WRAPS). */
 #include "fake_cuda.h"
 
 #include <dlfcn.h>

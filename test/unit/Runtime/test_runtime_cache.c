@@ -1,4 +1,4 @@
-/* Cached kernels: what goes in comes out; anything else is a miss. */
+/* Cached kernels: a stored entry is read back unchanged, anything else is a miss. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ static void absent_is_a_miss(void **state) {
   assert_null(out.storage);
 }
 
-/* Blobs that are sound but no entries. */
+/* Valid blobs that are not entries. */
 static void other_blobs_are_misses(void **state) {
   char bytes[64] = "hdkern01";
   uint64_t sizes[][3] = {{UINT64_MAX, 0, 0}, {0, UINT64_MAX, 0}, {0, 0, UINT64_MAX}, {1, 1, 1},
@@ -78,7 +78,7 @@ static void other_blobs_are_misses(void **state) {
   }
 }
 
-/* Sizes that come to the blob's only because their sum runs over. */
+/* The sum of these sizes equals the size of the blob only because it overflows. */
 static void sizes_that_wrap_are_misses(void **state) {
   char bytes[50] = "hdkern01";
   uint64_t sizes[3] = {0, 0, (uint64_t)0 - 14}; /* manifest at 32, PTX at 48, cubin at 64 */
@@ -88,9 +88,10 @@ static void sizes_that_wrap_are_misses(void **state) {
   assert_int_equal(hd_cache_get(*state, key, &out), HEDDLE_NOT_FOUND);
 }
 
-/* The strings end where their sizes say: a reader of either would run on. */
+/* The strings have the stored sizes but no terminator: a reader of either would read past its
+ * end. */
 static void strings_without_an_end_are_misses(void **state) {
-  static const size_t ends[] = {0, 33, 49}; /* of neither, the manifest, the PTX */
+  static const size_t ends[] = {0, 33, 49}; /* 0: both strings end; the manifest; the PTX */
   uint64_t sizes[3] = {1, 1, 0};
   hd_cache_entry out = {0};
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {

@@ -1,4 +1,4 @@
-/* Devices, guarded buffers and timing over the fake driver. */
+/* Devices, guarded buffers and timing on the fake driver. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static int setup(void **state) {
   return hd_device_open(NULL, f->runtime, 1, &f->device) == HEDDLE_OK ? 0 : -1;
 }
 
-/* Every test must give back all that it took. */
+/* Every test must free all that it allocated. */
 static int teardown(void **state) {
   fixture *f = *state;
   const fake_cuda *k = f->fake;
@@ -68,7 +68,7 @@ static void buffers_are_poisoned_copied_and_aligned(void **state) {
   assert_int_equal(hd_buffer_create(NULL, f->device, 10, 256, &b), HEDDLE_INVALID);
 }
 
-/* Every byte of both guards is watched, the nearest and the farthest included. */
+/* A write to any byte of either guard is detected, from the nearest byte to the farthest. */
 static void writes_outside_are_found(void **state) {
   const fixture *f = *state;
   static const int64_t outside[] = {-1, 100, 101, -HD_GUARD_BYTES, 100 + HD_GUARD_BYTES - 1};
@@ -214,7 +214,7 @@ static void memory_that_is_not_given_is_told_of(void **state) {
   heddle_context_free(ctx);
 }
 
-/* Each call in turn fails; opening then reports it and leaves nothing behind. */
+/* One driver call fails in each iteration. Opening must report it and free everything. */
 static void every_failure_of_opening_is_clean(void **state) {
   const fixture *f = *state;
   static const char *const calls[] = {"cuDeviceGetName",     "cuDeviceGetPCIBusId",

@@ -1,4 +1,4 @@
-/* Opening the driver: found, absent, too old, without a device, failing. */
+/* Opening the driver: found, missing, too old, without a device, failing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -120,7 +120,7 @@ static void nvml_reads_power_and_clocks(void **state) {
   hd_nvml_close(NULL);
 }
 
-/* The driver's ABI as its own header states it, where there is one. */
+/* Compares the driver's ABI with its own header, where the header is installed. */
 #if __has_include(<cuda.h>)
 #include <cuda.h>
 #define SAME(a, b) _Static_assert((int)(a) == (int)(b), #a " is not " #b)

@@ -1,4 +1,5 @@
-/* Loading and launching over the fake driver: modules, parameters, maps, attributes, refusals. */
+/* Loading and launching on the fake driver: modules, parameters, tensor maps, attributes,
+ * refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +49,7 @@ static heddle_kernel *loaded(fixture *f) {
   return kernel;
 }
 
-/* The last diagnostic, which must speak of `text`. */
+/* Expects the last diagnostic to have that rule and to contain `text`. */
 static void said(const fixture *f, const char *rule, const char *text) {
   size_t n = heddle_context_count(f->ctx);
   assert_true(n > 0);
@@ -108,7 +109,7 @@ static void json_and_cubin_become_a_kernel(void **state) {
   heddle_kernel_free(NULL);
 }
 
-/* Each part is compared; a part that the manifest does not know is another kernel's, too. */
+/* Each part is compared. A part that is not in the manifest also belongs to another kernel. */
 static void code_of_another_kernel_is_refused(void **state) {
   fixture *f = *state;
   const heddle_image others[] = {{"\x7f" "ELF?", 5, both.ptx, both.ptx_bytes},
@@ -139,7 +140,7 @@ static void a_cubin_that_does_not_fit_falls_to_ptx(void **state) {
   heddle_kernel_free(kernel);
 }
 
-/* Another failure is none of the image's: no second try hides it. */
+/* Other failures are not caused by the image, so a second try must not hide them. */
 static void a_cubin_that_fails_otherwise_is_not_replaced(void **state) {
   fixture *f = *state;
   f->fake->cubin_result = 700;
@@ -180,14 +181,14 @@ static void the_gate_refuses_spills_and_serialised_wgmma(void **state) {
   heddle_kernel_free(kernel);
 }
 
-/* The verbose log names kernels, and a kernel may have any name. */
+/* The verbose log contains kernel names, and a kernel may have any name. */
 static void the_gate_reads_remarks_and_no_names(void **state) {
   fixture *f = *state;
   f->fake->info_log = "ptxas info : Function properties for C75_tma";
   heddle_kernel_free(loaded(f));
 }
 
-/* Each call in turn fails while loading: an error, and nothing left behind. */
+/* One driver call fails in each iteration of loading: an error, and everything is freed. */
 static void every_failure_of_loading_is_clean(void **state) {
   fixture *f = *state;
   static const char *const calls[] = {"cuCtxGetCurrent",     "cuModuleLoadDataEx",
@@ -277,7 +278,7 @@ static void what_runs_ahead_is_launched_first(void **state) {
   assert_string_equal(l[1].function, "sample_gather");
   assert_ptr_equal(l[0].config.stream, &stream);
   assert_int_equal(l[0].config.n_attributes, 0);
-  assert_int_equal(l[0].config.grid_x, 10); /* of 16 tiles, 10 are resident */
+  assert_int_equal(l[0].config.grid_x, 10); /* 10 of 16 tiles are resident */
   assert_int_equal(l[0].params[1], 0x20000);
   assert_int_equal(heddle_kernel_workspace(f->ctx, kernel, args, 14, &n_bytes), HEDDLE_OK);
   assert_int_equal(n_bytes, 16 * 8 * 1024);
@@ -316,8 +317,8 @@ static void what_runs_behind_is_launched_last(void **state) {
   assert_string_equal(l[0].function, "sample_tma");
   assert_string_equal(l[1].function, "sample_combine");
   assert_ptr_equal(l[1].config.stream, &stream);
-  assert_int_equal(l[1].config.n_attributes, 1); /* it starts beside the products' end */
-  assert_int_equal(l[1].config.grid_x, 5);       /* of 9 columns, 2 a CTA */
+  assert_int_equal(l[1].config.n_attributes, 1); /* programmatic dependent launch */
+  assert_int_equal(l[1].config.grid_x, 5);       /* 9 columns, 2 per CTA */
   heddle_kernel_free(kernel);
 }
 
@@ -336,7 +337,7 @@ static void the_launch_path_allocates_syncs_and_loads_nothing(void **state) {
   assert_int_equal(f->fake->n_syncs, syncs);
   assert_int_equal(f->fake->n_loads, loads);
   assert_true(f->fake->launch[9].captured);
-  heddle_kernel_launch(f->ctx, kernel, args, 13, NULL); /* a refusal does allocate: the text */
+  heddle_kernel_launch(f->ctx, kernel, args, 13, NULL); /* a refusal allocates its message */
   assert_true(fake_n_allocations > before);
   heddle_kernel_free(kernel);
 }
@@ -413,7 +414,7 @@ static void arguments_come_by_name(void **state) {
   heddle_named_arg named[15];
   memset(arranged, 0, sizeof arranged);
   sample_args(args, kernel);
-  for (size_t i = 0; i < 14; i++) /* backwards */
+  for (size_t i = 0; i < 14; i++) /* in reverse order */
     named[13 - i] = (heddle_named_arg){heddle_kernel_arg_name(kernel, i), args[i]};
   assert_int_equal(heddle_kernel_args_by_name(f->ctx, kernel, named, 14, arranged), HEDDLE_OK);
   assert_memory_equal(arranged, args, sizeof args);
@@ -480,7 +481,7 @@ static void contexts_need_the_kernel_attached(void **state) {
   assert_ptr_equal(f->fake->current, current);
 }
 
-/* The fake's contexts are any addresses. */
+/* The fake driver accepts any address as a context. */
 static void a_kernel_is_in_so_many_contexts(void **state) {
   fixture *f = *state;
   static int more[HD_MAX_LOADED];
@@ -498,7 +499,7 @@ static void a_kernel_is_in_so_many_contexts(void **state) {
   heddle_kernel_free(kernel);
 }
 
-/* Of devices that hold more CTAs or fewer, the largest. */
+/* The maximum over the devices, which hold different numbers of CTAs. */
 static void a_workspace_serves_every_device(void **state) {
   fixture *f = *state;
   heddle_arg args[14];
@@ -521,12 +522,13 @@ static void a_workspace_serves_every_device(void **state) {
   heddle_kernel_free(kernel);
 }
 
-/* Of the kernel, of the driver's log; of a typed function, and libffi's for it. */
+/* Allocations of the kernel, of the driver's log, of a typed function, and of libffi's closure for
+ * it. */
 static void memory_that_is_not_given_is_told_of(void **state) {
   fixture *f = *state;
   fake_refuse_in = 1;
   refused(f, &both, HEDDLE_NO_MEMORY, "memory.size", "a kernel needs ");
-  fake_refuse_in = 4; /* the second is its arena's, the third its prototype's text */
+  fake_refuse_in = 4; /* the 2nd is for the arena, the 3rd for the prototype's text */
   refused(f, &both, HEDDLE_NO_MEMORY, "memory.size", "the driver's log needs ");
   heddle_kernel *kernel = loaded(f);
   heddle_function function;

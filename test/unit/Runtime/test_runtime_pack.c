@@ -1,4 +1,4 @@
-/* heddle_pack_device over the fake driver: what is launched, and what is refused. */
+/* heddle_pack_device on the fake driver: launches and refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 static const heddle_image code = {.ptx = ".version 8.6", .ptx_bytes = 12};
 
-/* As heddle_pack_compile writes it for bf16, with two widths of loads. */
+/* A manifest as heddle_pack_compile writes it for bf16, with two widths of loads. */
 static hd_manifest pack_manifest(void) {
   hd_manifest m = {.name = "pack_bf16", .target = "sm_90a", .ptx_version = 86,
                    .a_elem = HEDDLE_BF16, .b_elem = HEDDLE_BF16, .c_elem = HEDDLE_BF16,
@@ -85,11 +85,11 @@ static void tiles_lie_along_k(void **state) {
   const fake_launch *l = &f->fake->launch[0];
   const uint64_t params[] = {0x1000, 0x2000, 65, 260, 264};
   assert_string_equal(l->function, "pack_bf16_16");
-  assert_int_equal(l->config.grid_x, 6); /* 2 slabs of 3 tiles; fewer than there is room for */
+  assert_int_equal(l->config.grid_x, 6); /* 2 slabs of 3 tiles; fewer than can be resident */
   assert_ptr_equal(l->config.stream, &stream);
   for (int i = 0; i < 5; i++)
     assert_int_equal((uint32_t)l->params[i], params[i]);
-  /* rows that begin anywhere; more tiles than CTAs at once */
+  /* rows at any address; more tiles than resident CTAs */
   assert_int_equal(heddle_pack_device(f->ctx, f->kernel, 64, 1 << 20, AT(0x1000),
                                       (2 << 20) + 2, AT(0x2000), NULL),
                    HEDDLE_OK);
@@ -136,7 +136,7 @@ static void a_kernel_that_multiplies_is_refused(void **state) {
   refused(f, 64, 64, 0x1000, 128, 0x2000, "pack.kernel", "got kernel sample, which multiplies");
 }
 
-/* A manifest lacks A and n, or neither. */
+/* A pack manifest lacks both A and n. A manifest that lacks only one of them is refused. */
 static void half_a_pack_is_refused(void **state) {
   fixture *f = *state;
   hd_manifest m = sample_manifest();
