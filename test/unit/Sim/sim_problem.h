@@ -1,4 +1,4 @@
-/* A 64 x 16 x 64 nk problem of small integers in bf16: dense, packed, and its product. */
+/* A 64 x 16 x 64 nk problem of small integers in bf16: A dense and packed, and the product. */
 #ifndef SIM_PROBLEM_H
 #define SIM_PROBLEM_H
 
@@ -13,10 +13,10 @@ typedef struct problem {
   float d[M][N];
 } problem;
 
-/* Two of four are kept, at random places; the packed block is written from docs/format.md's
- * formula. */
+/* Keeps two of four values at random positions. The packed block is written with the formula of
+ * docs/format.md. */
 void problem_make(problem *p);
-/* How many elements of d are not the product. */
+/* Returns the number of elements of d that differ from the product. */
 int problem_wrong(const problem *p);
 
 #endif

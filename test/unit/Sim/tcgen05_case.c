@@ -75,9 +75,9 @@ static void make_values(tc_run *t, uint64_t *state) {
 
 /* ---- shared memory ---- */
 
-/* Where byte `byte` of row `mn` is: rows of 16, 32, 64 or 128 bytes whose 16-byte chunks are
- * exchanged with the row's number; eight rows are `stride` apart, chunks without swizzle
- * `leading`. */
+/* Offset of byte `byte` of row `mn`. Rows have 16, 32, 64 or 128 bytes; their 16-byte chunks are
+ * XORed with the row's number. Eight rows are `stride` apart; without swizzle, chunks are `leading`
+ * apart. */
 static uint32_t k_major_at(tc_layout layout, uint32_t mn, uint32_t byte) {
   uint32_t span = 16u << layout, chunk = byte / 16;
   if (layout == TC_NONE)
@@ -108,7 +108,8 @@ static uint64_t fields_of(tc_layout layout) {
          f[layout].mode << 61;
 }
 
-/* Element e of row mn: 4- and 6-bit types lie packed in 16 bytes for 16 of them. */
+/* Stores element e of row mn. 16 values of a 4- or 6-bit type are packed at the beginning of 16
+ * bytes. */
 static void put_shared(const tc_run *t, uint8_t *base, tc_layout layout, uint8_t type, uint32_t mn,
                        uint32_t e, double value) {
   uint32_t width = width_of(type), per = 128 / t->chunk_bits;
@@ -166,9 +167,9 @@ static uint32_t nibble_of(const tc_run *t, const uint32_t *place) {
                        : place[0] % 8 / 2 | place[2] % 8 / 2 << 2;
 }
 
-/* 16-bit and tf32: in a lane the row's nibbles of one half of k, and above them those of the row
- * eight on; lanes 0-7 of 16 the first half, 8-15 the second. Narrower types: 64 bits, a row a
- * lane. */
+/* 16-bit types and tf32: a lane has the nibbles of its row for one half of k, and above them those
+ * of the row 8 below. Of 16 lanes, 0-7 have the first half and 8-15 the second. Narrower types: 64
+ * bits, one row per lane. */
 static void place_meta(tc_run *t) {
   for (uint32_t i = 0; i < t->c.m; i++) {
     for (uint32_t g = 0; g < t->k / t->block; g++) {
@@ -262,7 +263,7 @@ static void write_start(const tc_run *t, hd_strbuf *out) {
       "st.shared.v4.b32 [%%r3], {%%r5, %%r6, %%r7, %%r8};\n"
       "add.s64 %%rd3, %%rd3, 2048; add.s32 %%r3, %%r3, 2048; add.s32 %%r4, %%r4, 1;\n"
       "setp.lt.u32 %%p0, %%r4, %d; @%%p0 bra C;\n"
-      "add.s32 %%r9, %%r1, %d;\n" /* mbarrier; the address of the allocation 8 bytes on */
+      "add.s32 %%r9, %%r1, %d;\n" /* mbarrier; 8 bytes after it, the address of the allocation */
       "shr.u32 %%r10, %%r0, 5; setp.ne.u32 %%p1, %%r10, 0; @%%p1 bra A;\n"
       "add.s32 %%r11, %%r9, 8;\n"
       "tcgen05.alloc.cta_group::%u.sync.aligned.shared::cta.b32 [%%r11], %d;\n"

@@ -1,4 +1,4 @@
-/* One tcgen05.mma, its operands placed by the ISA's drawings, and the product that it must give. */
+/* One tcgen05.mma, its operands stored as in the ISA's figures, and the expected product. */
 #ifndef TCGEN05_CASE_H
 #define TCGEN05_CASE_H
 
@@ -7,7 +7,7 @@
 #include "sim_harness.h"
 
 enum {
-  TC_ROWS = 256, /* of A and D, both CTAs */
+  TC_ROWS = 256, /* of A and D, in both CTAs */
   TC_MAX_K = 128,
   TC_MAX_N = 64,
   TC_COLUMNS = 128, /* allocated: D 0-63, A 64-, metadata 72-, scales of A 76-, of B 80- */
@@ -42,28 +42,28 @@ typedef struct tc_case {
   const tc_kind *kind;
   bool sparse, a_in_tensor, accumulate, negate_a, shift_lanes; /* shift_lanes: HALF at lane 16 */
   uint32_t group, m, n, selector, scale_a_id, scale_b_id, scale_d;
-  uint32_t disabled; /* lanes of the first 32 that keep their D */
+  uint32_t disabled; /* those of the first 32 lanes that keep their D */
   tc_layout a_layout, b_layout;
 } tc_case;
 
 typedef struct tc_run {
   tc_case c;
-  uint32_t k, rows, bits, chunk_bits, block, kept; /* rows: a CTA's; block: elements of a group */
+  uint32_t k, rows, bits, chunk_bits, block, kept; /* rows: per CTA; block: elements of a group */
   uint8_t a_type, b_type, d_type, scale_type;
   double a[TC_ROWS][TC_MAX_K], b[TC_MAX_K][TC_MAX_N];
   double scale_a[TC_ROWS][4], scale_b[TC_MAX_N][4];
-  uint32_t d[TC_ROWS][TC_MAX_N]; /* bits, before */
+  uint32_t d[TC_ROWS][TC_MAX_N]; /* bits, before the mma */
   uint32_t place[TC_ROWS][TC_MAX_K / 2];
   uint8_t image[2][TC_IMAGE];                /* shared memory */
   uint32_t tensor[2][128][TC_COLUMNS];       /* tensor memory before */
   uint32_t out[2][128][TC_COLUMNS];
 } tc_run;
 
-/* Fills in the matrices and where everything lies. */
+/* Creates the matrices and stores them in shared and tensor memory. */
 void tc_make(tc_run *t, const tc_case *c, uint64_t seed);
-/* The kernel: copies both images in, multiplies, copies tensor memory out. */
+/* Writes the kernel: it copies both images in, multiplies, and copies tensor memory out. */
 void tc_write_text(const tc_run *t, hd_strbuf *out);
-/* How many elements of D are not the product. */
+/* Returns the number of elements of D that differ from the product. */
 int tc_compare(const tc_run *t);
 
 #endif

@@ -1,4 +1,5 @@
-/* Joining lane after lane gives what joining each by itself gives, whatever the lanes share. */
+/* Joining the clocks of all lanes one after the other gives the same result as joining each alone,
+ * whatever the lanes share. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,8 @@ enum { LANES = 3, BASES = 4, AGENTS = 3, CTAS = 2 };
 
 static const sim_machine machine = {.n_ctas = CTAS, .agents_per_cta = SIM_CLOCK_STEP};
 
-/* Nothing; an agent; the same later, and another; one of the other CTA. Copies share the blocks. */
+/* Base 0 is empty. Base 1 has one agent, base 2 the same agent later and another one, base 3 an
+ * agent of the other CTA. Copies share the blocks. */
 static void make_bases(sim_vc base[BASES]) {
   static const struct {
     int base;
@@ -48,7 +50,8 @@ static void assert_same(const sim_vc *a, const sim_vc *b) {
       }
 }
 
-/* One way for lanes to hold, and to be told, the bases; learns: an agent, instead. */
+/* Tests one assignment of bases: those that the lanes have, and those that they join. learns:
+ * raises an agent instead of a join. */
 static void one_way(const sim_vc base[BASES], int way, bool learns) {
   sim_vc lane[LANES], alone[LANES];
   sim_lanes lanes;

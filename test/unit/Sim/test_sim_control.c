@@ -1,4 +1,4 @@
-/* Lanes that part and meet again: loops of different length, jump tables, collectives behind
+/* Lanes that diverge and reconverge: loops of different length, jump tables, and collectives after
  * them. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,13 +14,13 @@ static const char text[] =
     "{ .reg .pred %p<8>; .reg .b32 %r<32>; .reg .b64 %rd<8>;\n"
     "ld.param.u64 %rd0, [p0]; mov.u32 %r0, %tid.x; mul.wide.u32 %rd1, %r0, 16;\n"
     "add.s64 %rd0, %rd0, %rd1;\n"
-    /* the length of Collatz's sequence from tid + 1 */
+    /* the length of the Collatz sequence from tid + 1 */
     "add.s32 %r1, %r0, 1; mov.b32 %r2, 0; setp.ne.s32 %p1, %r1, %r1;\n"
     "LOOP: setp.eq.s32 %p0, %r1, 1; @%p0 bra DONE; add.s32 %r2, %r2, 1; and.b32 %r3, %r1, 1;\n"
     "setp.ne.s32 %p1, %r3, 0; @%p1 bra ODD; shr.u32 %r1, %r1, 1; bra LOOP;\n"
     "ODD: mad.lo.s32 %r1, %r1, 3, 1; bra LOOP;\n"
     "DONE: st.global.b32 [%rd0], %r2;\n"
-    /* a jump table of four, on tid % 4 */
+    /* a jump table with four entries, indexed by tid % 4 */
     "and.b32 %r4, %r0, 3;\n"
     "TABLE: .branchtargets CASE0, CASE1, CASE2, CASE3;\n"
     "brx.idx %r4, TABLE;\n"
@@ -29,7 +29,7 @@ static const char text[] =
     "CASE2: mov.b32 %r5, 7; @%p0 bra JOIN;\n"
     "CASE3: mul.lo.s32 %r5, %r0, %r0;\n"
     "JOIN: st.global.b32 [%rd0+4], %r5;\n"
-    /* all lanes are together again: sums over the warp */
+    /* all lanes have reconverged: sums over the warp */
     "shfl.sync.bfly.b32 %r6, %r2, 16, 31, -1; add.s32 %r7, %r2, %r6;\n"
     "shfl.sync.bfly.b32 %r6, %r7, 8, 31, -1; add.s32 %r7, %r7, %r6;\n"
     "shfl.sync.bfly.b32 %r6, %r7, 4, 31, -1; add.s32 %r7, %r7, %r6;\n"
@@ -54,7 +54,7 @@ static uint32_t table(uint32_t tid) {
   switch (tid % 4) {
   case 0: return 100;
   case 1: return tid + 1000;
-  case 2: return 7; /* %p0 is set: the loop is over */
+  case 2: return 7; /* %p0 is true after the loop */
   default: return tid * tid;
   }
 }

@@ -1,5 +1,5 @@
-/* tcgen05.cp: every shape, multicast, decompression and swizzle, read back lane by lane. And a pair
- * of CTAs: allocation, copy and commit for both. */
+/* tcgen05.cp: every shape, multicast, decompression and swizzle, read back by lane. Also a pair of
+ * CTAs: allocation, copy and commit for both. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,12 +12,12 @@
 
 enum { IMAGE = 16384, COLUMNS = 32, AT = 8 };
 
-/* rows: the source row of lane 32 w + l is first[w] + l, none where first is -1. */
+/* first: lane 32 w + l gets source row first[w] + l; if first is -1, the lane gets none. */
 typedef struct shape {
   const char *name;
   uint32_t bytes;
   int first[4];
-  bool four; /* 4x256b: row w in one lane of warp w's 32 */
+  bool four; /* 4x256b: row w goes to one of warp w's 32 lanes */
 } shape;
 
 static const shape shapes[] = {{"128x256b", 32, {0, 32, 64, 96}, false},
@@ -28,7 +28,7 @@ static const shape shapes[] = {{"128x256b", 32, {0, 32, 64, 96}, false},
                                {"32x128b.warpx4", 16, {0, 0, 0, 0}, false}};
 static const char *const formats[] = {"", ".b8x16.b6x16_p32", ".b8x16.b4x16_p64"};
 static const uint64_t fields[] = {0x0000402000080000, 0xc000401000010000, 0x8000402000010000,
-                                  0x4000404000010000}; /* none; 32, 64, 128 bytes */
+                                  0x4000404000010000}; /* no swizzle; 32, 64, 128 bytes */
 
 static uint8_t image[2][IMAGE];
 static uint32_t out[2][128][COLUMNS];
@@ -40,7 +40,7 @@ static uint32_t address(unsigned swizzle, uint32_t row, uint32_t byte) {
   return row * span + (chunk ^ (row % 8 * span / 128 & (span / 16 - 1))) * 16 + byte % 16;
 }
 
-/* The byte that a copy must make of chunk `source`. */
+/* The byte that a copy must write for byte i of chunk `source`. */
 static uint8_t made(const uint8_t *source, uint32_t i, int format) {
   uint32_t bits = format == 1 ? 6 : 4, value = 0;
   if (format == 0)

@@ -1,5 +1,6 @@
-/* Small kernels at the edges of the rules: what races only now and then on hardware, and what a
- * schedule that goes well does not show. Each ends alike in every mode and with every seed. */
+/* Small kernels for the corner cases of the rules: races that occur only sometimes on hardware, and
+ * faults that a favourable schedule hides. The result is the same in every mode and with every
+ * seed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,11 +17,11 @@
   "@" p " cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd0], 256, "  \
   "[%r1+2048];\n"
 #define FENCE_INIT "fence.mbarrier_init.release.cluster;\n"
-#define TO_RANK_0 "sub.s32 %r10, %r4, %r1; add.s32 %r10, %r10, %r9;\n" /* %r10: tid's word there */
+#define TO_RANK_0 "sub.s32 %r10, %r4, %r1; add.s32 %r10, %r10, %r9;\n" /* %r10: rank 0's word */
 
-/* Three CTAs: the first writes and releases, the second hears of it and passes it on, the third is
- * told, by a word that says nothing else, when to ask, and reads. It asks twice, since what it sees
- * first may be older (sim_stale.c). */
+/* Three CTAs. The first one writes and releases. The second one acquires and passes it on. A
+ * separate word tells the third one when to read. It reads the flag twice, because the first value
+ * may be an older one (sim_stale.c). */
 #define PASS_ON(store)                                                                             \
   "setp.eq.u32 %p5, %r3, 0; setp.eq.u32 %p6, %r3, 1; @!%p0 bra X; @%p5 bra A; @%p6 bra B;\n"       \
   "V: ld.relaxed.gpu.global.b32 %r5, [%rd2+4]; setp.ne.u32 %p4, %r5, 1; @%p4 bra V;\n"             \
@@ -76,7 +77,7 @@ static const micro cases[] = {
      "and.b32 %r5, %r0, 1;\nmad.lo.u32 %r5, %r5, 32, 32;\nbarrier.sync 1, %r5;\n"},
     {"all at one barrier, by a register", NULL, 0, 0, false,
      "mov.b32 %r5, 3;\nmov.b32 %r6, 64;\nbar.sync %r5, %r6;\nbarrier.sync %r5, %r6;\n"},
-    /* a cluster's beginning and end */
+    /* start and end of a cluster */
     {"arrives at a CTA that may have left", "R4", 2, 2, false,
      MBAR("64") FENCE_INIT CLUSTER REMOTE
      "@%p2 bra X; mbarrier.arrive.shared::cluster.b64 _, [%r9+2048];\nX:\n"},
@@ -113,7 +114,7 @@ static const micro cases[] = {
      STORE_MINE "fence.proxy.async; bar.sync 0;\n" BULK_OUT
                 "@%p0 cp.async.bulk.commit_group;\n@%p0 cp.async.bulk.wait_group 0;\n"
                 "@%p0 ld.global.b32 %r5, [%rd1];\n"},
-    /* the grid ahead */
+    /* the predecessor grid */
     {"one warp waits for the grid ahead, both meet", NULL, 0, 0, true,
      "@%p1 bra L; griddepcontrol.wait;\nL: bar.sync 0; st.global.b32 [%rd5], %r0;\n"},
     {"one warp waits for the grid ahead", "R8", 0, 0, true,
@@ -157,7 +158,7 @@ static void each_edge(void **state) {
   assert_int_equal(micro_verify(cases, HD_COUNT(cases)), 0);
 }
 
-/* Two warpgroups that start with 64 registers per thread: what `first` and `second` do. */
+/* Two warpgroups that start with 64 registers per thread and execute `first` and `second`. */
 static heddle_status run_pool(const char *directive, const char *first, const char *second,
                               const char *rule) {
   harness h;
@@ -194,7 +195,8 @@ static void registers_come_from_the_pool(void **state) {
   assert_int_equal(run_pool(known, SET("dec", "72"), "", "registers"), HEDDLE_MISMATCH);
 }
 
-/* By a part of a warpgroup, by its warps at two places, twice without a barrier between. */
+/* Executed by a part of a warpgroup, by its warps at two instructions, and twice without a barrier
+ * between. */
 static void a_warpgroup_resizes_together(void **state) {
   (void)state;
   static const char known[] = ".maxnreg 64\n", again[] = SET("dec", "24") SET("dec", "24"),

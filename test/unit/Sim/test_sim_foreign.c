@@ -1,6 +1,6 @@
-/* Kernels that others could have written (foreign/NAME.cu, and what nvcc 13.0 made of them): by the
- * ISA alone none has a finding, and each gives the right result, in every mode with several seeds.
- * Where there is an nvcc, what it makes of them today is run, too. */
+/* Kernels as other projects could write them (foreign/NAME.cu, compiled by nvcc 13.0). By the rules
+ * of the ISA none has a finding, and each gives the correct result, in every mode with several
+ * seeds. If nvcc is installed, its present output is run too. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,10 +15,10 @@
 enum { WORDS = 1024 };
 static uint32_t a[WORDS], d[WORDS], w[WORDS];
 
-/* ---- what each gives ---- */
+/* ---- expected results ---- */
 
 typedef struct at {
-  uint32_t i, n, b; /* word of d; threads of the grid, of a CTA */
+  uint32_t i, n, b; /* word of d; threads of the grid and of a CTA */
 } at;
 
 static uint32_t sum_of(uint32_t from, uint32_t to) {
@@ -35,7 +35,7 @@ static uint32_t sum_in(at p, uint32_t b) {
   return sum_of(p.i / b * b, p.i / b * b + b);
 }
 
-/* Every `step`-th word from `from` on. */
+/* Sums every `step`-th word, beginning at `from`. */
 static uint32_t strided(uint32_t from, uint32_t n, uint32_t step) {
   uint32_t sum = 0;
   for (uint32_t j = from; j < n; j += step)
@@ -139,8 +139,8 @@ static int small(uint32_t x) {
   return (int)(x % 7) - 3;
 }
 
-/* D has 8 columns; A's rows hold `kept` values: all of k, or two of four by the code of the row and
- * the group. */
+/* D has 8 columns. A row of A has `kept` values: all of k, or two of four as selected by the row
+ * and the group. */
 static uint32_t product(at p, uint32_t kept, bool sparse) {
   static const uint8_t pairs[6][2] = {{0, 1}, {0, 2}, {1, 2}, {0, 3}, {1, 3}, {2, 3}};
   uint32_t row = p.i / 8, n = p.i % 8;
@@ -170,7 +170,7 @@ static uint32_t sparse_64(at p) {
 typedef struct foreign {
   const char *file, *entry;
   int n_threads, grid, cluster;
-  uint32_t n_out; /* words of d that are written */
+  uint32_t n_out; /* number of words written to d */
   uint32_t (*expected)(at p);
 } foreign;
 
@@ -246,7 +246,7 @@ static char *read_ptx(const char *folder, const char *file, size_t *n_bytes) {
   return text;
 }
 
-/* 32 x 32 words in boxes of 32 x 8. */
+/* A tensor map of 32 x 32 words with boxes of 32 x 8. */
 static void tiles_of(harness *h, uint64_t base) {
   *harness_tmap(h) = (hd_tmap){.base = base, .elem = HEDDLE_S32, .rank = 2, .dim = {32, 32},
                                .stride = {0, 128}, .box = {32, 8}};

@@ -1,5 +1,5 @@
-/* Grids of two and three dimensions; reductions of tensor boxes by their CTAs; what several devices
- * would be needed for is refused. */
+/* Grids of two and three dimensions, and reductions of tensor boxes by their CTAs. Instructions
+ * that need several devices are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ static heddle_status run(harness *h, const char *text) {
   return harness_run_text(h, text, strlen(text));
 }
 
-/* ---- where a CTA is ---- */
+/* ---- the position of a CTA ---- */
 
 enum { X = 4, Y = 3, Z = 2 };
 
@@ -50,14 +50,14 @@ static void each_cta_has_its_place(void **state) {
   harness_stop(&h);
 }
 
-/* ---- who comes when ---- */
+/* ---- the order of CTAs ---- */
 
 static const char tickets[] = HEAD(".param .u64 p0, .param .u64 p1")
     "ld.param.u64 %rd0, [p0]; ld.param.u64 %rd1, [p1]; mov.u32 %r0, %ctaid.x;\n"
     "mul.wide.u32 %rd2, %r0, 4; add.s64 %rd0, %rd0, %rd2;\n"
     "atom.relaxed.gpu.global.add.u32 %r1, [%rd1], 1; st.global.b32 [%rd0], %r1; ret;\n}\n";
 
-/* How many CTAs of eight came when their number says. */
+/* Returns how many of eight CTAs arrive in the order of their numbers. */
 static int n_in_turn(hd_sim_mode mode, uint64_t seed, bool sequential) {
   uint32_t d[8], count = 0;
   int n = 0;
@@ -103,7 +103,7 @@ static void a_grid_of_half_clusters_is_refused(void **state) {
 
 enum { COLS = 6, ROWS = 3, PITCH = 8, BOX_X = 8, BOX_Y = 4 };
 
-/* Thread i writes element i of the box, row-major, where the swizzle of 32 bytes puts it. */
+/* Thread i writes element i of the row-major box, at its address with a swizzle of 32 bytes. */
 static const char reduction[] =
     HEAD(".param .align 64 .b8 p0[128]") "mov.b64 %rd0, p0; cvta.param.u64 %rd0, %rd0; mov.u32 "
                                          "%r0, %tid.x; mov.u32 %r1, smem;\n"
@@ -131,7 +131,7 @@ static heddle_status reduce(harness *h, float *d, size_t n_bytes, heddle_elem el
   return run(h, reduction);
 }
 
-/* Both CTAs of the grid add; what lies outside of the tensor stays. */
+/* Both CTAs of the grid add their boxes. Memory outside of the tensor does not change. */
 static void boxes_are_added(void **state) {
   (void)state;
   float d[PITCH * BOX_Y];

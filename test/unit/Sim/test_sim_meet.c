@@ -1,5 +1,6 @@
-/* Where the lanes of a warp meet: bar.warp.sync orders memory among them, no other .sync does, nor
- * the end of a wgmma or tcgen05.st that took what they had read. */
+/* Memory order between the lanes of a warp. bar.warp.sync orders their accesses. No other .sync
+ * instruction does, and neither does the completion of a wgmma or tcgen05.st that used the values
+ * read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,9 +11,9 @@
 #include "Support/strbuf.h"
 #include "sim_harness.h"
 
-/* 128 threads; %r1 = shared base, %r2 = the thread's word, which holds %r0 = tid, %r3 = that of
- * another lane, %p0: tid 0, %p1: warp 0. A fence for the async proxy and a barrier stand behind the
- * words, and %r20 = 32 columns of tensor memory, where the text has some. */
+/* 128 threads. %r1 = shared base, %r2 = address of the thread's word, which contains %r0 = tid, %r3
+ * = address of another lane's word, %p0: tid 0, %p1: warp 0. The words are followed by a fence for
+ * the async proxy and a barrier. %r20 = 32 columns of tensor memory, in the texts that use some. */
 static const char head[] =
     ".visible .entry meet(.param .u64 p0)\n{\n"
     ".reg .pred %p<8>; .reg .b32 %r<32>; .reg .b64 %rd<8>; .reg .f32 %f<8>;\n"
@@ -30,11 +31,11 @@ static const char give_columns[] =
 static const char publish[] = "st.shared.b32 [%r2], %r0; fence.proxy.async; bar.sync 0;\n";
 
 typedef struct meeting {
-  const char *name, *rule; /* NULL: sound */
+  const char *name, *rule; /* NULL: correct */
   const char *text;
 } meeting;
 
-/* ---- a word goes from lane to lane ---- */
+/* ---- one lane writes a word, another lane reads it ---- */
 
 static const meeting kinds[] = {
     {"bar.warp.sync", NULL, "bar.warp.sync -1;"},
@@ -71,7 +72,7 @@ static void word_text(hd_strbuf *out, const meeting *kind) {
                         "ld.shared.b32 %%r7, [%%r3]; bar.warp.sync -1; X: ret;\n}\n", kind->text);
 }
 
-/* ---- lanes have read what is overwritten ---- */
+/* ---- lanes read words that are then overwritten ---- */
 
 #define READ "ld.shared.b32 %r4, [%r2];\n"
 #define MMA /* B: the words of warps 2 and 3 */                                                    \

@@ -1,4 +1,5 @@
-/* Small kernels, one for each rule: sound forms pass in every mode, broken ones are found. */
+/* Small kernels, one for each rule. Correct variants pass in every mode, and faulty ones are
+ * found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,7 @@
 #define BULK_ADD(pred, type) \
   "@" pred " cp.reduce.async.bulk.global.shared::cta.bulk_group.add." type " [%rd2], [%r1], 256;\n"
 #define BULK_DONE "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n"
-#define ST_ASYNC(bytes) /* rank 1 stores into rank 0, which expects `bytes` of 256 */ \
+#define ST_ASYNC(bytes) /* rank 1 stores into rank 0, which expects `bytes` of 256 bytes */ \
   MBAR("1") "fence.mbarrier_init.release.cluster;\n" CLUSTER REMOTE \
   "and.pred %p6, %p0, %p2;\n" \
   "@%p6 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+2048], " bytes ";\n" \
@@ -31,7 +32,7 @@
   "reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add." type
 #define IS_NOT(n) /* tid times n */ \
   "@!%p2 bra Y; mul.lo.s32 %r7, %r0, " n "; setp.ne.u32 %p8, %r6, %r7; @%p8 trap;\nY: "
-#define PARTIAL_SUMS(before, after) /* of two CTAs, by the one that counts last */ \
+#define PARTIAL_SUMS(before, after) /* of two CTAs, added by the CTA that counts last */ \
   "mad.lo.s32 %r7, %r3, 64, %r0; mul.wide.u32 %rd6, %r7, 4; add.s64 %rd7, %rd6, %rd2;\n" \
   "st.global.b32 [%rd7+256], %r0; bar.sync 0; mov.b32 %r8, 0; @!%p0 bra L;\n" \
   before "atom.relaxed.gpu.global.add.u32 %r8, [%rd2], 1;" after " st.shared.b32 [%r1], %r8;\n" \
@@ -318,7 +319,7 @@ static void each_rule(void **state) {
   assert_int_equal(micro_verify(cases, HD_COUNT(cases)), 0);
 }
 
-/* A simulator without a part of its model must miss what that part is for. */
+/* If a part of its model is off, the simulator must miss the faults that need this part. */
 static void a_blind_simulator_misses(void **state) {
   (void)state;
   static const struct {

@@ -1,5 +1,5 @@
-/* Every mma and mma.sp that is simulated: fragments made by the ISA's formulas in logical columns,
- * the result compared with the product of the matrices, exactly. */
+/* Every simulated mma and mma.sp. The fragments are built with the ISA's formulas in logical
+ * columns. The result must equal the product of the matrices exactly. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 enum { MAX_K = 128, WORDS = 16, SPARSE = 1, PLAIN = 2 };
 
 typedef struct shape {
-  const char *kind, *d, *a, *b; /* kind: ".kind::f8f6f4" and the like */
+  const char *kind, *d, *a, *b; /* kind: ".kind::f8f6f4", for example */
   uint32_t k, flags, n_selectors;
   const char *scale; /* type of the block scales, ue8m0; NULL: none */
   uint32_t n_scales; /* along k */
@@ -112,7 +112,7 @@ static void make_matrices(test_case *t, uint64_t *state) {
       t->b[k][j] = small(state, t->b_type);
 }
 
-/* The nibble of a group: two 2-bit positions, or 4 and e for one of two. */
+/* The nibble of a group: two 2-bit positions, or 4 or e for one of two. */
 static uint32_t nibble(const test_case *t, uint32_t row, uint32_t group) {
   const uint32_t *kept = &t->kept[row][group * t->group / 2];
   uint32_t unit = t->group == 8 ? 2 : 1;
@@ -123,8 +123,8 @@ static uint32_t nibble(const test_case *t, uint32_t row, uint32_t group) {
 
 static void set_bits(uint32_t *word, uint32_t at, uint32_t value) { *word |= value << at; }
 
-/* ISA: row = g or g + 8 by register; col = lane-in-group * (elements of a register, times 2 when
- * compressed), the second half of the registers half a row on. */
+/* ISA: row = g or g + 8, by register; col = lane-in-group * elements of a register, times 2 if
+ * compressed. The second half of the registers is half a row further. */
 static void make_a(test_case *t) {
   bool sparse = t->s->flags & SPARSE;
   for (uint32_t l = 0; l < 32; l++) {
@@ -149,8 +149,8 @@ static void make_b(test_case *t) {
   }
 }
 
-/* 16-bit and tf32: threads 2 sel + h (or thread sel) hold rows g and g + 8 of 4 groups; others:
- * thread with the low bit holds row g + 8, the high bit the second half of the row. */
+/* 16-bit types and tf32: threads 2 sel + h (or thread sel) hold rows g and g + 8 of 4 groups. Other
+ * types: the low bit of the thread selects row g + 8, the high bit the second half of the row. */
 static void make_meta(test_case *t) {
   uint32_t n_groups = t->s->k / t->group, sel = t->selector;
   for (uint32_t row = 0; row < 16 && (t->s->flags & SPARSE); row++) {
@@ -174,8 +174,8 @@ static double scale_code(uint64_t *state, const char *type, uint32_t *code) {
   return hd_sim_decode_bits(elem, *code);
 }
 
-/* A's scales: rows g and g + 8 in the two lanes of the pair that thread-id names; B's: column g in
- * lane thread-id of four. Blocks ascend from the byte that byte-id names. */
+/* A's scales: rows g and g + 8 are in the two lanes of the pair that thread-id selects. B's scales:
+ * column g is in lane thread-id of four. The blocks ascend from the byte that byte-id selects. */
 static void make_scales(test_case *t, uint64_t *state) {
   uint32_t n = t->s->n_scales, code;
   if (!n)
@@ -316,7 +316,7 @@ static void each_shape(void **state) {
   assert_int_equal(bad, 0);
 }
 
-/* byte-id and thread-id beyond the ISA's table of scale vectors. */
+/* byte-id and thread-id outside the ISA's table of scale vectors. */
 static void bad_scale_selectors_are_found(void **state) {
   (void)state;
   unsigned n_found = 0, n_bad = 0;
@@ -337,7 +337,7 @@ static void bad_scale_selectors_are_found(void **state) {
   assert_true(n_bad > 50 && n_found == n_bad);
 }
 
-/* Scale vectors and scale types that no kind has. */
+/* Scale vectors and scale types that no kind supports. */
 static void bad_scale_types_are_refused(void **state) {
   (void)state;
   static const shape bad[] = {

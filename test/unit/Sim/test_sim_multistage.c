@@ -1,4 +1,4 @@
-/* An mma.sp kernel with cp.async stages (sm_80): sound in every mode, and every injected fault
+/* An mma.sp kernel with cp.async stages (sm_80): correct in every mode, and every injected fault is
  * found. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* Damaged PTX: lines lost, doubled or swapped, bytes changed, texts cut. Nothing crashes or hangs;
- * each run ends with a status that says what it was. */
+/* Damaged PTX: lines removed, duplicated or swapped, bytes changed, texts truncated. Nothing
+ * crashes or hangs, and each run ends with a status that names the cause. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,14 +14,14 @@
 
 static problem data;
 
-/* Kernels on tensor memory: 1 CTA, or a pair. What they compute does not matter here. */
+/* Kernels that use tensor memory: 1 CTA, or a pair. Their result does not matter here. */
 static void set_up_tensor(harness *h, uint32_t n_ctas, uint64_t seed) {
   static uint8_t image[2 * 32768];
   static float result[128 * 64];
   harness_start(h, n_ctas == 2 ? "pair" : "tensor", 128, 32768 + 16, n_ctas);
   h->variant.cluster = (int)n_ctas;
   h->options = (hd_sim_options){.mode = (hd_sim_mode)(seed % 3), .seed = seed, .max_steps = 5000};
-  memset(image, 0x44, sizeof image); /* also legal metadata */
+  memset(image, 0x44, sizeof image); /* also valid as metadata */
   harness_param(h, HD_ARG_A, harness_buffer(h, "image", image, sizeof image, false));
   harness_param(h, HD_ARG_D, harness_buffer(h, "d", result, sizeof result, true));
 }
@@ -41,7 +41,7 @@ static void set_up(harness *h, bool ring, uint64_t seed) {
                      .box = {64, N}, .swizzle = HD_SWIZZLE_128};
 }
 
-/* Where a random line starts, and its length with the newline. */
+/* The start of a random line, and its length with the newline. */
 static char *random_line(char *text, size_t n, uint64_t *state, size_t *length) {
   char *at = text + next_random(state) % n;
   while (at > text && at[-1] != '\n')
@@ -56,7 +56,7 @@ static size_t damage(char *text, size_t n, uint64_t *state) {
   size_t length;
   char *line = random_line(text, n, state, &length), copy[512];
   switch (next_random(state) % 5) {
-  case 0: /* lose a line */
+  case 0: /* remove a line */
     memmove(line, line + length, (size_t)(text + n - line) - length + 1);
     return n - length;
   case 1: /* swap it with the next */
@@ -75,7 +75,7 @@ static size_t damage(char *text, size_t n, uint64_t *state) {
         line[i] = (char)('0' + next_random(state) % 10);
     return n;
   case 3:
-    text[next_random(state) % n] = bytes[next_random(state) % sizeof bytes]; /* its zero, too */
+    text[next_random(state) % n] = bytes[next_random(state) % sizeof bytes]; /* or a NUL byte */
     return n;
   default:
     if (next_random(state) % 8)
@@ -86,7 +86,7 @@ static size_t damage(char *text, size_t n, uint64_t *state) {
   }
 }
 
-/* n_ctas: of a kernel on tensor memory; 0: of another one. */
+/* n_ctas: CTAs of a kernel that uses tensor memory; 0: any other kernel. */
 static void noise(const char *name, bool ring, uint32_t n_ctas, int n_runs) {
   char path[256], *original;
   size_t n_original;
@@ -116,7 +116,7 @@ static void noise(const char *name, bool ring, uint32_t n_ctas, int n_runs) {
     free(text);
   }
   for (int s = HEDDLE_OK; s <= HEDDLE_UNSUPPORTED; s++)
-    assert_true(counts[s] > 0); /* the damage is neither harmless nor always fatal */
+    assert_true(counts[s] > 0); /* the damage is sometimes harmless, sometimes fatal */
   free(original);
 }
 

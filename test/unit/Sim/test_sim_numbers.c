@@ -1,4 +1,5 @@
-/* Lane-local instructions: each executed on edge values and random ones, compared with C. */
+/* Lane-local instructions: each is executed on edge values and random values and compared with
+ * C. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +30,7 @@ static uint64_t u(float x) {
 
 static float zero_if_tiny(float x) { return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x; }
 static float saturate(float x) { return isnan(x) || x < 0 ? 0 : x > 1 ? 1 : x; }
-/* Each byte's bits the other way round. */
+/* Reverses the bits of each byte. */
 static uint32_t turned_bytes(uint32_t x) {
   x = (x & 0x0f0f0f0f) << 4 | (x >> 4 & 0x0f0f0f0f);
   x = (x & 0x33333333) << 2 | (x >> 2 & 0x33333333);
@@ -146,7 +147,7 @@ FN(sat8, U32(S32(a) > 127 ? 127 : S32(a) < -128 ? -128 : S32(a)))
 FN(sat_u8, S32(a) > 255 ? 255 : S32(a) < 0 ? 0 : U32(a))
 FN(sat32, U32(a) > 0x7fffffff ? 0x7fffffff : U32(a))
 FN(cvt_sat, u(saturate(f(a))))
-/* Of no zero: the ISA does not say what becomes of -0. */
+/* Zero is excluded, because the ISA does not define the result for -0. */
 FN(tobf_relu, f(a | 1) < 0 ? 0 : tobf(a | 1, b, c))
 FN(two_bf, tobf(b, a, c) | tobf(a, b, c) << 16)
 FN(none, 0)
@@ -158,7 +159,7 @@ FN(dec, U32(a) == 0 || U32(a) > U32(b) ? U32(b) : U32(a) - 1)
 FN(swapped, U32(a) == U32(b) ? U32(c) : U32(a))
 FN(second, U32(b))
 
-/* What the texts below have in common. */
+/* Common parts of the texts below. */
 #define TO_F64 "cvt.f64.f32 %rd1, %r1; cvt.f64.f32 %rd2, %r2; cvt.f64.f32 %rd3, %r3; "
 #define LANE_BIT "mov.u32 %r9, %laneid; shl.b32 %r9, 1, %r9; "
 #define ATOM(op, sources)                                                                          \
@@ -263,7 +264,7 @@ static const struct {
     {"cvt.sat.f32.f32 %r0, %r1;", cvt_sat},
     {"or.b32 %r9, %r1, 1; cvt.rn.relu.bf16.f32 %h0, %r9; cvt.u32.u16 %r0, %h0;", tobf_relu},
     {"cvt.rn.bf16x2.f32 %r0, %r1, %r2;", two_bf},
-    /* Of the thread and its warp. */
+    /* Values that depend on the thread and its warp. */
     {LANE_BIT "mov.u32 %r0, %lanemask_eq; xor.b32 %r0, %r0, %r9;", none},
     {LANE_BIT "sub.u32 %r9, %r9, 1; mov.u32 %r0, %lanemask_lt; xor.b32 %r0, %r0, %r9;", none},
     {LANE_BIT "shl.b32 %r9, %r9, 1; sub.u32 %r9, %r9, 1; "
@@ -284,7 +285,7 @@ static const struct {
     {"mov.u32 %r9, %laneid; redux.sync.or.b32 %r0, %r9, 0xffffffff;", all_lanes},
     {"mov.u32 %r9, %laneid; redux.sync.xor.b32 %r0, %r9, 0xffffffff;", none},
     {"mov.u32 %r9, %laneid; sub.u32 %r9, %r9, 31; redux.sync.max.s32 %r0, %r9, 0xffffffff;", none},
-    /* On memory of the thread's own. */
+    /* Atomics on memory of the thread's own. */
     {ATOM("min.s32", "%r2"), mins},
     {ATOM("max.u32", "%r2"), maxu},
     {ATOM("add.u32", "%r2"), add32},

@@ -1,5 +1,5 @@
-/* Tensor stores from slots that are filled again: clipped and unswizzled as the ISA says, sound in
- * every mode and seed, and every injected fault found. */
+/* Tensor stores from slots that are filled again: clipped and unswizzled as the ISA defines,
+ * correct in every mode and with every seed, and every injected fault is found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@ enum { ROWS = 13, COLUMNS = 18, PITCH = 20, POISON = 0x5a };
 
 static uint32_t out[ROWS + 3][PITCH];
 
-/* Elements of the tensor are written, pitch and rows beyond it are not. */
+/* All elements of the tensor are written. The pitch and the rows after the tensor are not. */
 static int wrong(void) {
   uint32_t poison;
   memset(&poison, POISON, sizeof poison);
@@ -63,7 +63,7 @@ static void every_error_is_found(void **state) {
   assert_int_equal(harness_missed(set_up, "out.ptx", faults, HD_COUNT(faults)), 0);
 }
 
-/* A slot written without the map's swizzle gives other numbers, and no finding. */
+/* A slot written without the map's swizzle gives wrong numbers, but no finding. */
 static void swizzle_counts(void **state) {
   (void)state;
   static const edit flat = {"swizzle", "mov.b32 %r6, %r4;"};

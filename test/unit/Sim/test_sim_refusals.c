@@ -1,4 +1,5 @@
-/* PTX that is no PTX, or not simulated, and launches that no device makes: each by its rule. */
+/* Invalid PTX, PTX that is not simulated, and launches that no device accepts: each is refused by
+ * its rule. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +12,7 @@
 
 static const char regs[] = ".reg .b32 %r<4>; .reg .b64 %d<2>; .reg .pred %p;";
 
-/* `times` copies of `text` in the module, the entry's parameters or its body. */
+/* The module, the entry's parameters or its body contain `times` copies of `text`. */
 static const struct refusal {
   const char *rule, *module, *params, *body;
   int times;
@@ -71,7 +72,7 @@ static const struct refusal {
     {"ptx.variable", ".global .b8 x[];", "", "", 1},
 };
 
-/* 1 when the context's first rule is another. */
+/* Returns 1 if the context's first rule is another one. */
 static int other_rule(const heddle_context *ctx, const char *rule, const char *what) {
   const char *got = heddle_context_count(ctx) ? heddle_context_get(ctx, 0)->rule : "nothing";
   int other = strcmp(got, rule) != 0;

@@ -1,5 +1,5 @@
-/* A wgmma.sp kernel with a TMA ring: sound in every mode and seed, and every injected fault
- * found. */
+/* A wgmma.sp kernel with a TMA ring: correct in every mode and with every seed, and every injected
+ * fault is found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Small kernels for collectives, scopes and fences: the executing lane in its membermask, what a
- * fence of a scope orders, what a proxy fence does not release. */
+/* Small kernels for collectives, scopes and fences: whether the executing lane is in its
+ * membermask, what a fence of a scope orders, and what a proxy fence does not release. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +13,8 @@
 #define HALF_MASK /* %r7: the mask of the lane's half of its warp; %p5: the lower half */ \
   "mov.u32 %r5, %laneid; setp.lt.u32 %p5, %r5, 16; selp.b32 %r7, 65535, -65536, %p5;\n"
 
-/* Rank 0 of two CTAs in a cluster, or of two of the grid, writes its word and raises a flag; the
- * other one asks for the flag and reads. `before`, `after`: what orders either. */
+/* Two CTAs, of a cluster or of the grid. Rank 0 writes its word and sets a flag; the other one
+ * waits for the flag and reads the word. `before`, `after`: the ordering on either side. */
 #define FLAG(rank, store, before, after, load)                                              \
   "setp.ne.u32 %p6, " rank ", 0; @!%p0 bra X; @%p6 bra R;\n"                                \
   "st.global.b32 [%rd1], %r0; mov.b32 %r5, 1;\n" before store " [%rd2], %r5; bra X;\n"      \
@@ -23,7 +23,7 @@
 #define RELAXED_FLAG(rank, scope, before, after) \
   FLAG(rank, "st.relaxed." scope ".global.b32", before, after, "ld.relaxed." scope ".global.b32")
 
-/* Thread 0 and thread 32 of a CTA, by a flag in shared memory. */
+/* The same between thread 0 and thread 32 of a CTA, with a flag in shared memory. */
 #define CTA_FLAG(before, store, load, after)                                                  \
   "@%p0 st.shared.b32 [%r1+512], 0; bar.sync 0; setp.eq.u32 %p6, %r0, 32;\n"                  \
   "@!%p0 bra M; st.shared.b32 [%r1], %r0; mov.b32 %r5, 1;\n" before store                     \
@@ -32,7 +32,7 @@
   "ld.shared.b32 %r6, [%r1]; X:\n"
 
 static const micro cases[] = {
-    /* PTX ISA, shfl.sync, vote.sync, elect.sync, redux.sync, bar.warp.sync: undefined where the
+    /* PTX ISA, shfl.sync, vote.sync, elect.sync, redux.sync, bar.warp.sync: undefined if the
      * executing thread is not in membermask */
     {"shfl by all", NULL, 0, 0, false, SHFL("-1")},
     {"shfl by a lane that is not in its mask", "membermask", 0, 0, false, SHFL("-2")},
@@ -59,7 +59,7 @@ static const micro cases[] = {
      HALF_MASK STORE_MINE "bar.warp.sync %r7; xor.b32 %r8, %r4, 64; ld.shared.b32 %r6, [%r8];\n"},
 
     /* fence.mbarrier_init releases the initialisations through a relaxed cluster barrier; a proxy
-     * fence is no release */
+     * fence is not a release */
     {"an init behind a proxy fence and a relaxed cluster barrier", "R4", 2, 2, false,
      MBAR("64") "fence.proxy.async;\n" RELAXED REMOTE
                 "@%p2 bra C; mbarrier.arrive.shared::cluster.b64 _, [%r9+2048]; bra X;\n"
@@ -70,7 +70,7 @@ static const micro cases[] = {
                 "C: " SPIN("%r1+2048", "0") "X: " CLUSTER},
 
     /* PTX ISA, Release and Acquire Patterns: a fence, then a relaxed store; a relaxed load, then a
-     * fence; both scopes hold the other thread */
+     * fence; both scopes include the other thread */
     {"a relaxed flag in shared memory, fences of the CTA", NULL, 0, 0, false,
      CTA_FLAG("fence.acq_rel.cta;", "st.relaxed.cta.shared.b32", "ld.relaxed.cta.shared.b32",
               "fence.acq_rel.cta;")},
@@ -106,7 +106,8 @@ static const micro cases[] = {
 
 /* --- weak values (sim_stale.c) --------------------------------------------------------------- */
 
-/* CTA 0 writes 9, then a flag; CTA 1 asks for the flag, then looks: another value is a trap. */
+/* CTA 0 writes 9 and then a flag. CTA 1 waits for the flag and then reads: any other value
+ * traps. */
 #define PASS(store, raise, ask, look)                                                            \
   "setp.ne.u32 %p6, %r3, 0; @!%p0 bra X; @%p6 bra R; mov.b32 %r7, 9; mov.b32 %r5, 1;\n" store   \
   " [%rd1], %r7;\n" raise " [%rd2], %r5; bra X;\n"                                              \
@@ -164,7 +165,7 @@ static void an_older_value_may_be_seen(void **state) {
   (void)state;
   assert_int_equal(missed_in(HD_SIM_LATE, 1), 0);
   assert_int_equal(missed_in(HD_SIM_RANDOM, 16), 0);
-  assert_int_equal(missed_in(HD_SIM_EARLY, 4), (int)HD_COUNT(weak)); /* all comes at once */
+  assert_int_equal(missed_in(HD_SIM_EARLY, 4), (int)HD_COUNT(weak)); /* no value is old */
   assert_int_equal(micro_verify(strong, HD_COUNT(strong)), 0);
 }
 

@@ -1,6 +1,6 @@
 /* Every kind of tcgen05.mma and mma.sp: A by descriptor and in tensor memory, B in every canonical
- * layout, one CTA and a pair, block scales: results compared exactly. The texts are legal PTX:
- * ptxas assembles one of each form where it is found. */
+ * layout, one CTA and a pair, block scales. Results are compared exactly. The texts are legal PTX:
+ * if ptxas is installed, it assembles one text of each form. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static const tc_kind kinds[] = {
 static tc_run shared_run;
 
 #ifdef HEDDLE_PTXAS
-/* One text a form: kind, place of A, group, mask; of the sparse ones, which Heddle is about. */
+/* Assembles one sparse text per form: kind, memory of A, CTA group, mask. */
 static int assemble(const tc_case *c, const hd_strbuf *text) {
   static char done[64][64];
   static int n_done;
@@ -97,7 +97,7 @@ static int run_case(const tc_case *c, uint64_t seed) {
   return bad;
 }
 
-/* What the kind has of these: 64 rows a CTA, sparse ones, pairs. */
+/* Whether the kind supports the shape: 64 rows per CTA, sparse, pairs. */
 static bool is_legal(const tc_case *c) {
   bool scaled = c->kind->n_scales != 0;
   if (c->m == 64 * c->group)

@@ -1,5 +1,6 @@
-/* A tcgen05.mma.sp kernel with a ring of bulk copies, commits that empty its stages, and metadata
- * that goes on to tensor memory: sound in every mode and seed, and every injected fault found. */
+/* A tcgen05.mma.sp kernel with a ring of bulk copies, commits that release its stages, and metadata
+ * copied on to tensor memory: correct in every mode and with every seed, and every injected fault
+ * is found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

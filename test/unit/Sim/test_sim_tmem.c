@@ -1,6 +1,5 @@
-/* Tensor memory: every shape of tcgen05.ld and .st; and kernels for one CTA and a pair, with
- * commit, fences and waits, that are sound in every mode, and in which every injected fault is
- * found. */
+/* Tensor memory: every shape of tcgen05.ld and .st. Also kernels for one CTA and a pair, with
+ * commits, fences and waits: they are correct in every mode, and every injected fault is found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -121,7 +120,7 @@ static void every_error_is_found(void **state) {
   assert_int_equal(harness_missed(set_up, "tensor.ptx", faults, HD_COUNT(faults)), 0);
 }
 
-/* ---- cp by one thread, mma by another: ordered by issue, so no completion is waited for ---- */
+/* ---- cp by one thread, mma by another: ordered by issue, no wait for completion ---- */
 
 #define CP "@%p2 tcgen05.cp.cta_group::1.128x128b [%r15], %rd6; "
 #define BEFORE "tcgen05.fence::before_thread_sync; "
@@ -156,7 +155,7 @@ static void issue_order_between_threads(void **state) {
   }
 }
 
-/* Relaxed waits tell of order, which fence::after_thread_sync makes the rest of. */
+/* Relaxed waits observe the phase only. fence::after_thread_sync completes the ordering. */
 static void relaxed_waits_suffice(void **state) {
   (void)state;
   static const edit edits[] = {
@@ -239,7 +238,7 @@ static void every_error_of_a_pair_is_found(void **state) {
 
 /* ---- refusals ---- */
 
-/* Lines in the place of the second product, and how the run must end. */
+/* Lines that replace the second product, and the expected status of the run. */
 static void refused_by_name(void **state) {
   (void)state;
   static const struct {
@@ -285,17 +284,16 @@ static void refused_by_name(void **state) {
 
 typedef struct shape {
   const char *name;
-  uint32_t lanes, registers, columns; /* of .x1: registers per thread, columns a lane */
+  uint32_t lanes, registers, columns; /* of .x1: registers per thread, columns per lane */
 } shape;
 
 static const shape shapes[] = {{"32x32b", 32, 1, 1},
-                               {"16x32bx2", 16, 1, 1}, /* and as many from the split on */
+                               {"16x32bx2", 16, 1, 1}, /* and again from the split on */
                                {"16x64b", 16, 1, 2},
                                {"16x128b", 16, 2, 4},
                                {"16x256b", 16, 4, 8}};
 
-/* Who holds column `column` of a lane (0-31 or 0-15): the drawings of the ISA, from memory to
- * thread. */
+/* The thread and register of column `column` of a lane (0-31 or 0-15), from the ISA's figures. */
 static void holder(const shape *s, uint32_t lane, uint32_t column, uint32_t *thread,
                    uint32_t *reg) {
   uint32_t half = lane / 8, quad = 4 * (lane % 8);
@@ -326,8 +324,8 @@ static void global(hd_strbuf *out, const char *what, uint32_t n) {
       hd_strbuf_printf(out, "st.global.b32 [%s+%u], %%d%u;\n", what + 2, 4 * i, i);
 }
 
-/* All of it is stored by 32x32b and loaded by the shape, or the other way round; `upper`: of the 32
- * lanes those from 16 on. */
+/* Stores all of tensor memory with 32x32b and loads it with the shape, or the reverse. `upper`:
+ * only lanes 16 to 31 of the 32. */
 static void write_text(hd_strbuf *out, const shape *s, uint32_t n, bool store, bool packed,
                        bool upper) {
   const char *split = s->columns == 1 && s->lanes == 16 ? ", 64" : "";
@@ -365,7 +363,7 @@ static void write_text(hd_strbuf *out, const shape *s, uint32_t n, bool store, b
                      "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 128;\nE: ret;\n}\n");
 }
 
-/* What the registers must hold of memory; or, `store`, memory of the registers. */
+/* Compares the registers with memory or, if `store`, memory with the registers. */
 static int mismatches(const shape *s, uint32_t n, bool store, bool packed, bool upper) {
   uint32_t scale = packed ? 2 : 1, columns = n * s->columns;
   bool split = s->columns == 1 && s->lanes == 16;
@@ -395,7 +393,7 @@ static int run_shape(const shape *s, uint32_t n, bool store, bool packed, bool u
   }
   write_text(&text, s, n, store, packed, upper);
   harness_start(&h, "k", 128, 16, 1);
-  h.options.off = store ? HD_SIM_NO_UNDEFINED : 0; /* it reads back what it did not store */
+  h.options.off = store ? HD_SIM_NO_UNDEFINED : 0; /* reads memory that was not stored */
   harness_param(&h, HD_ARG_A, harness_buffer(&h, "in", store ? registers : memory,
                                              sizeof memory, false));
   harness_param(&h, HD_ARG_D, harness_buffer(&h, "out", store ? after : registers,

@@ -1,4 +1,5 @@
-/* Conversions of every small format: each code, each midpoint between two, and its neighbours. */
+/* Conversions of every small format: each code, the midpoint between each two codes, and its
+ * neighbours. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +35,7 @@ static uint32_t codes_of(uint8_t elem, uint32_t bits, code *out) {
 static const struct {
   uint8_t elem;
   uint32_t bits;
-  double largest; /* from the formats' definitions */
+  double largest; /* by the formats' definitions */
 } formats[] = {{SIM_T_F16, 16, 65504},        {SIM_T_BF16, 16, 0x1.fep127}, {SIM_T_E4M3, 8, 448},
                {SIM_T_E5M2, 8, 57344},        {SIM_T_E3M2, 6, 28},          {SIM_T_E2M3, 6, 7.5},
                {SIM_T_E2M1, 4, 6},            {SIM_T_TF32, 19, 0x1.ffcp127}};
@@ -88,7 +89,7 @@ static void overflow_and_nan(void **state) {
   assert_int_equal(hd_sim_encode_bits(SIM_T_UE8M0, 1.5, SIM_RZ, false), 127);
 }
 
-/* f32 by way of the general rounding is what the machine's own conversion gives. */
+/* The general rounding to f32 gives the same result as the host's own conversion. */
 static void f32_is_the_hosts(void **state) {
   (void)state;
   uint64_t s = 1;

@@ -1,5 +1,5 @@
-/* Every type of wgmma and wgmma.sp, A by descriptor and in registers, B in every canonical layout
- * that holds it: images of shared memory made from the layouts' drawings, results compared
+/* Every type of wgmma and wgmma.sp: A by descriptor and in registers, B in every canonical layout
+ * that fits. The images of shared memory are built from the layouts' figures. Results are compared
  * exactly. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ typedef struct test_case {
   const shape *s;
   layout b_layout;
   bool a_in_registers;
-  uint32_t selector, bits, group, columns; /* columns: of A as it is stored */
+  uint32_t selector, bits, group, columns; /* columns: of A as stored */
   uint8_t a_type, b_type;
   int a[64][MAX_K], b[MAX_K][N];
   uint32_t kept[64][MAX_K / 2];
@@ -82,7 +82,8 @@ static int stored_a(const test_case *t, uint32_t row, uint32_t column) {
 
 static void put(uint8_t *at, uint32_t bits, uint32_t value) { memcpy(at, &value, bits / 8); }
 
-/* Core matrices of 8 rows of 16 bytes: the next in k 128 bytes on, the next 8 rows 512. */
+/* Core matrices of 8 rows of 16 bytes: the next one along k is 128 bytes further, the next 8 rows
+ * 512 bytes. */
 static void make_a(test_case *t) {
   uint32_t per = 128 / t->bits;
   for (uint32_t i = 0; i < 64; i++)
@@ -99,8 +100,8 @@ static void make_a(test_case *t) {
   }
 }
 
-/* Where element (k, n) of B goes: rows of 32, 64 or 128 bytes whose 16-byte chunks are exchanged
- * with the row's number; MN-major the same with k as the row. */
+/* Offset of element (k, n) of B. Rows have 32, 64 or 128 bytes; their 16-byte chunks are XORed with
+ * the row's number. MN-major layouts are the same with k as the row. */
 static uint32_t place_b(const test_case *t, uint32_t k, uint32_t n) {
   uint32_t bytes = t->bits / 8, chunk, rest;
   switch (t->b_layout) {
@@ -142,8 +143,8 @@ static void make_b(test_case *t) {
       put(t->image + place_b(t, k, n), t->bits, container(t->b_type, t->bits, t->b[k][n]));
 }
 
-/* Metadata of wgmma: 16-bit and tf32 lanes q = 2 sel + h hold half a row, g low and g + 8 high;
- * 8-bit: row g + 8 (q & 1), half q >> 1. */
+/* Metadata of wgmma. 16-bit types and tf32: lanes q = 2 sel + h hold half a row, g in the low and g
+ * + 8 in the high bits. 8-bit types: lane q holds row g + 8 (q & 1), half q >> 1. */
 static void make_meta(test_case *t) {
   for (uint32_t row = 0; row < 64 && t->s->sparse; row++) {
     for (uint32_t g = 0; g < t->s->k / t->group; g++) {
@@ -262,7 +263,7 @@ static int run_case(const shape *s, layout b_layout, bool a_in_registers, uint32
   return bad;
 }
 
-/* A row of B must fit the span; only 16-bit types are transposed. */
+/* A row of B must fit into the span. Only 16-bit types can be transposed. */
 static bool layout_fits(const shape *s, layout b_layout) {
   uint32_t bits = hd_sim_type(hd_sim_type_find(s->a))->bits, row = s->k * bits / 8;
   if (b_layout >= MN_NONE)
