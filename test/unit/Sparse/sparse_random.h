@@ -18,7 +18,7 @@ static inline void fill_random(uint64_t *state, void *data, size_t n_bytes) {
     ((uint8_t *)data)[i] = (uint8_t)next_random(state);
 }
 
-/* Random bits in which each group keeps a random set of at most `kept` units; the others +0. */
+/* Random bits. Each group keeps a random set of at most `kept` units; the others are +0. */
 static inline void fill_sparse(uint64_t *state, heddle_elem elem, void *data, size_t n_bytes) {
   const hd_sparse_rule *rule = hd_sparse_rule_get(elem);
   size_t group_bytes = (size_t)rule->unit_bytes * rule->n_units;

@@ -1,5 +1,5 @@
-/* K-block and tile order: every scale at the place that docs/format.md names, nothing else
- * written. */
+/* K-block and tile order: every scale is at the offset that docs/format.md defines, and nothing
+ * else is written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ static uint8_t scale_of(size_t row, size_t block) {
   return (uint8_t)(1 + row * 7 + block * 3);
 }
 
-/* Scale i of k-block g of a row stands at g * pitch + row * (k-block / block) + i. */
+/* Scale i of k-block g of a row is at g * pitch + row * (k-block / block) + i. */
 static void check_order(heddle_elem elem, uint32_t k_block, uint32_t block, size_t rows, size_t k,
                         size_t more) {
   const heddle_block_scale_shape shape = {HEDDLE_SCALES_K_BLOCKS, elem, block, rows, k, 0};
@@ -53,7 +53,7 @@ static void scales_of_a_k_block_stand_together(void **state) {
       }
 }
 
-/* f32: scale b of a row stands at b * pitch + row * 4. */
+/* f32: scale b of a row is at b * pitch + row * 4. */
 static void scales_of_f32_stand_in_k_blocks(void **state) {
   (void)state;
   enum { ROWS = 7, K = 900, BLOCKS = 8, PITCH = 48 };
@@ -87,7 +87,7 @@ static void refuse_bytes(heddle_scales_order order, uint32_t bytes) {
   heddle_context_free(ctx);
 }
 
-/* Scale i of a row stands in tile i / 4 of its 128 rows, in line row % 32, word row / 32 of it. */
+/* Scale i of a row is in tile i / 4 of its 128 rows, in line row % 32, word row / 32 of it. */
 static void check_tiles(heddle_elem elem, uint32_t k_block, uint32_t block, size_t rows, size_t k) {
   const heddle_block_scale_shape shape = {HEDDLE_SCALES_TILES, elem, block, rows, k, 1};
   size_t pitch, n_bytes, blocks = (k + block - 1) / block, bands = (rows + 127) / 128;
@@ -161,14 +161,14 @@ static void what_no_kernel_reads_is_refused(void **state) {
   refuse_plan((heddle_scales_order)2, HEDDLE_E4M3, 64, 8, 64, "block-scale.order");
   refuse_bytes(HEDDLE_SCALES_K_BLOCKS, 2);
   refuse_bytes(HEDDLE_SCALES_TILES, 4);
-  /* of 8 rows of 2 scales */
+  /* for 8 rows of 2 scales */
   static const size_t strides[][2] = {{1, 16}, {2, 8}, {2, 24}, {2, 0}}, tiles[] = {0, 256, 1024};
   for (size_t i = 0; i < HD_COUNT(strides); i++)
     refuse_strides(HEDDLE_SCALES_K_BLOCKS, strides[i][0], strides[i][1]);
   for (size_t i = 0; i < HD_COUNT(tiles); i++)
     refuse_strides(HEDDLE_SCALES_TILES, 2, tiles[i]);
   const heddle_block_scale_shape two = {HEDDLE_SCALES_K_BLOCKS, HEDDLE_E4M3, 64, 1, 256, 0};
-  uint8_t scales[4] = {0}, packed[32]; /* a second k-block that would wrap around to before */
+  uint8_t scales[4] = {0}, packed[32]; /* the offset of the second k-block would wrap around */
   assert_int_equal(
       heddle_block_scale_pack(NULL, &two, scales, 4, packed + 16, SIZE_MAX - 15),
       HEDDLE_INVALID);

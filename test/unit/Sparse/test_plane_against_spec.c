@@ -1,6 +1,6 @@
-/* The packed block against lib/Spec: for every mma.sp and wgmma.sp row, the bits that its metadata
- * and A fragments read are the codes and values that stand in the block. Spec knows nothing of the
- * format, and the format nothing of Spec. */
+/* Compares the packed block with lib/Spec. For every mma.sp and wgmma.sp row, the bits that its
+ * metadata and A fragments read must be the codes and values in the block. lib/Spec does not depend
+ * on the format, and the format does not depend on lib/Spec. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,10 +13,10 @@
 
 enum { ROWS = 64, META = 4096 };
 
-/* One block of random sparse values, and what it was made of. */
+/* One block of random sparse values, and its unpacked values and codes. */
 typedef struct block {
   heddle_elem elem;
-  unsigned k_block_size, group, bits; /* bits of an element */
+  unsigned k_block_size, group, bits; /* bits per element */
   uint8_t values[ROWS * 64], codes[ROWS * 16], packed[5120];
 } block;
 
@@ -48,8 +48,9 @@ static uint32_t word_at(const uint8_t *p) {
   return p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* One instruction of the k-block: k0 its first column; thread0 the first thread of its warp. Fields
- * of a lane that contributes must be the codes of their groups. Returns how many it compared. */
+/* One instruction of the k-block. k0: its first column; thread0: the first thread of its warp. For
+ * each contributing lane, the fields must equal the codes of their groups. Returns the number of
+ * compared fields. */
 static unsigned check_meta_step(const block *b, const hd_fragment *f, unsigned thread0, unsigned k0,
                                 unsigned word) {
   unsigned n = 0;
@@ -66,7 +67,7 @@ static unsigned check_meta_step(const block *b, const hd_fragment *f, unsigned t
   return n;
 }
 
-/* All instructions of a k-block: each word serves n_selectors of them in turn. */
+/* All instructions of a k-block: each word serves n_selectors of them, one after the other. */
 static unsigned check_meta(const block *b, const hd_spec_row *spec) {
   unsigned n = 0, n_steps = b->k_block_size / spec->k;
   assert_int_equal(n_steps, words_a_thread(b) * spec->n_selectors);
@@ -77,17 +78,18 @@ static unsigned check_meta(const block *b, const hd_spec_row *spec) {
     for (unsigned thread0 = 0; thread0 < 128; thread0 += f.n_lanes)
       n += check_meta_step(b, &f, thread0, step * spec->k, step / spec->n_selectors);
   }
-  assert_int_equal(n, ROWS * b->k_block_size / b->group); /* every code, once */
+  assert_int_equal(n, ROWS * b->k_block_size / b->group); /* every code once */
   return n;
 }
 
-/* docs/format.md, "Families": the half shapes of 8- and 4-bit types spread their codes
- * otherwise. */
+/* docs/format.md, "Families": the half shapes of 8- and 4-bit types distribute their codes
+ * differently, so they are left out. */
 static bool is_served(const block *b, const hd_spec_row *spec) {
   return words_a_thread(b) == 1 || 2u * spec->k == b->k_block_size;
 }
 
-/* What ldmatrix.x4 over the k-step's four core matrices of rows 16w.. leaves in register j. */
+/* The contents of register j after ldmatrix.x4 on the k-step's four core matrices of rows 16w and
+ * following. */
 static uint32_t loaded(const block *b, unsigned step, unsigned w, unsigned lane, unsigned j) {
   unsigned row = 16 * w + 8 * (j & 1) + lane / 4, half = j >> 1;
   return word_at(b->packed + step * 2048 + row / 8 * 256 + half * 128 + row % 8 * 16 +
@@ -114,7 +116,7 @@ static unsigned check_a_step(const block *b, const hd_fragment *f, const hd_spec
   return n;
 }
 
-/* Rows whose A is in registers and that take a whole k-step. */
+/* Checks spec rows with A in registers that use a full k-step. */
 static unsigned check_a(const block *b, const hd_spec_row *spec) {
   hd_fragment f;
   unsigned n = 0;
@@ -149,7 +151,7 @@ static void blocks_are_what_every_row_reads(void **state) {
   }
   print_message("rows=%zu half_shapes=%zu codes=%zu values=%zu\n", n_rows, n_left_out, n_codes,
                 n_values);
-  FOR_SPARSE_ELEMS(elem) assert_true(elems >> elem & 1); /* no type unverified */
+  FOR_SPARSE_ELEMS(elem) assert_true(elems >> elem & 1); /* each type was checked */
 }
 
 int main(void) {

@@ -1,4 +1,4 @@
-/* Pruning against a plain statement of the rule, over all groups of a small alphabet. */
+/* Compares pruning with a direct implementation of the rule, for all groups of a small alphabet. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 static double size_of(heddle_elem elem, uint32_t bits) {
   double v = fabs(hd_elem_to_double(elem, bits));
-  return isnan(v) ? HUGE_VAL : isinf(v) ? 1e300 : v; /* NaN above Inf above the rest */
+  return isnan(v) ? HUGE_VAL : isinf(v) ? 1e300 : v; /* NaN is above Inf, Inf above all others */
 }
 
 /* The magnitude of unit u of a group. */
@@ -21,7 +21,7 @@ static double unit_size(heddle_elem elem, const uint8_t *group, unsigned u) {
   return size_of(elem, hd_elem_get_bits(elem, group, u));
 }
 
-/* Takes the largest, first one first, `kept` times. */
+/* Selects the largest unit `kept` times; of equal units the first one. */
 static unsigned expected_places(heddle_elem elem, const uint8_t *group) {
   const hd_sparse_rule *rule = hd_sparse_rule_get(elem);
   unsigned places = 0;
@@ -52,7 +52,8 @@ static void check_group(heddle_elem elem, const uint8_t *group) {
                    HEDDLE_OK);
 }
 
-/* Zeros of both signs, equal magnitudes of both signs, subnormals, the largest, Inf, NaNs. */
+/* Zeros of both signs, equal magnitudes of both signs, subnormals, the largest values, Inf and
+ * NaNs. */
 static const double alphabet[] = {0, -0.0, 1, -1, 2, -7, 1e-7, 1e9, -INFINITY, INFINITY, NAN};
 
 static void groups_of_a_small_alphabet(void **state) {
@@ -112,7 +113,7 @@ static void what_is_sparse_stays(void **state) {
 
 /* ---- prune and pack in one pass ---- */
 
-/* Two passes, the way that the formats' own tests check. */
+/* The two separate passes, which the tests of the formats verify. */
 static uint8_t *two_passes(heddle_elem elem, heddle_family family, uint64_t m, uint64_t k,
                            const uint8_t *dense, size_t row_bytes, size_t n_bytes) {
   uint8_t *copy = hd_xmalloc(m * row_bytes), *payload = hd_xmalloc(n_bytes);
@@ -159,7 +160,7 @@ static void one_pass_is_two(void **state) {
     }
 }
 
-/* Every group of a small alphabet: ties, zeros of both signs, NaNs. */
+/* Every group of a small alphabet: ties, zeros of both signs and NaNs. */
 static void one_pass_of_a_small_alphabet(void **state) {
   (void)state;
   enum { N = HD_COUNT(alphabet), GROUPS = N * N * N * N };

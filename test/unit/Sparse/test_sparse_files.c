@@ -1,4 +1,4 @@
-/* Whole files: the header's bytes, every kind of damage, noise, and .npy. */
+/* Complete files: the bytes of the header, every kind of damage, noise, and .npy. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static image make_image(heddle_sparse_form form, heddle_elem elem, uint64_t m, u
   return x;
 }
 
-/* An exact allocation, so that a read past the end is seen. */
+/* Copies into an allocation of the exact size, so that a sanitizer detects a read past the end. */
 static heddle_status check_copy(const uint8_t *bytes, size_t n_bytes, const char **rule) {
   static char last_rule[64];
   heddle_context *ctx = heddle_context_create();
@@ -128,7 +128,7 @@ static void every_truncation_is_found(void **state) {
   }
 }
 
-/* Damage that the checksum does not see, because it was sealed with it. */
+/* Damage that the checksum does not detect, because the checksum is recomputed after it. */
 static void expect_sealed_damage(image *x, size_t at, uint8_t value, const char *expected) {
   const char *rule = NULL;
   uint8_t saved = x->bytes[at];
@@ -155,7 +155,8 @@ static void bad_codes_and_padding_are_found(void **state) {
   free(p.bytes);
 }
 
-/* A foreign writer's file: its checksum is right, the gap between values and codes is not. */
+/* A file of another writer: its checksum is correct, but the gap between values and codes is not
+ * zero. */
 static void the_gap_must_be_zero(void **state) {
   (void)state;
   const char *rule = NULL;
@@ -183,13 +184,13 @@ static void the_version_and_the_magic_have_their_own_rules(void **state) {
   check_copy(x.bytes, x.info.file_bytes, &rule);
   assert_string_equal(rule, "sparse.file-magic");
   x.bytes[0] = 0x89;
-  x.bytes[31] = 0xff; /* M of 2^63 and more */
+  x.bytes[31] = 0xff; /* M is 2^63 or more */
   check_copy(x.bytes, x.info.file_bytes, &rule);
   assert_string_equal(rule, "sparse.size");
   free(x.bytes);
 }
 
-/* Byte 96: rows of gate and up, 8 and 8, of packed files alone. */
+/* Byte 96: rows of gate and up are interleaved, 8 and 8. Only packed files may have this. */
 static void the_order_of_rows_is_told(void **state) {
   (void)state;
   const char *rule = NULL;
@@ -220,7 +221,8 @@ static void the_order_of_rows_is_told(void **state) {
   free(canonical.bytes);
 }
 
-/* Noise, and good headers with a few random bytes in them: no crash, and never taken for good. */
+/* Noise, and valid headers with a few random bytes changed: no crash, and never accepted as
+ * valid. */
 static void fuzz(void **state) {
   (void)state;
   const char *rule;

@@ -1,5 +1,5 @@
-/* The two formats, byte by byte: vectors, the packed plane against the hardware's register maps,
- * and round trips over all types and odd sizes. */
+/* The two formats, byte by byte: test vectors, the packed plane compared with the hardware's
+ * register maps, and round trips for all types and odd sizes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ typedef struct group_case {
 #define NZ -0.0
 
 static const group_case group_cases[] = {
-    /* none, one and two non-zeros: the lowest free places fill up */
+    /* zero, one and two non-zeros: the lowest free positions are added */
     {HEDDLE_F16, {0, 0, 0, 0}, 0x4, {0, 0}},
     {HEDDLE_F16, {5, 0, 0, 0}, 0x4, {5, 0}},
     {HEDDLE_F16, {0, 5, 0, 0}, 0x4, {0, 5}},
@@ -34,7 +34,7 @@ static const group_case group_cases[] = {
     {HEDDLE_BF16, {1, 0, 0, 2}, 0xc, {1, 2}},
     {HEDDLE_BF16, {0, 1, 0, 2}, 0xd, {1, 2}},
     {HEDDLE_BF16, {0, 0, 1, 2}, 0xe, {1, 2}},
-    /* -0.0 is a zero, wherever it stands */
+    /* -0.0 counts as zero in every position */
     {HEDDLE_F16, {NZ, 1, NZ, 2}, 0xd, {1, 2}},
     {HEDDLE_E4M3, {1, NZ, NZ, 2}, 0xc, {1, 2}},
     {HEDDLE_E2M1, {NZ, NZ, 1, 2}, 0xe, {1, 2}},
@@ -183,9 +183,9 @@ static void sizes_are_those_of_the_design(void **state) {
   }
 }
 
-/* ---- the packed plane, from the register maps of the instructions ---- */
+/* ---- the packed plane, by the register maps of the instructions ---- */
 
-/* A matrix in both forms. */
+/* A matrix in both formats. */
 typedef struct matrix {
   heddle_sparse_info canonical, packed;
   uint8_t *dense, *values, *codes, *payload;
@@ -240,8 +240,8 @@ static uint32_t word_at(const uint8_t *p) {
   return p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* ldmatrix.x4 over a k-step: matrix j is rows 8(j&1), bytes 16(j>>1); its lane l gets row l/4,
- * bytes 4(l%4): the map of the A registers of mma.sp and wgmma RS. */
+/* ldmatrix.x4 on a k-step: matrix j has rows 8(j&1) and bytes 16(j>>1). Its lane l gets row l/4,
+ * bytes 4(l%4). This is the map of the A registers of mma.sp and of wgmma with A in registers. */
 static void check_values(const matrix *x, const uint8_t *block, uint64_t row0, uint64_t byte0) {
   for (unsigned step = 0; step < 2; step++)
     for (unsigned t = 0; t < 128; t++)
@@ -255,8 +255,8 @@ static void check_values(const matrix *x, const uint8_t *block, uint64_t row0, u
       }
 }
 
-/* 16-bit and tf32: k-step `sel` reads lanes q = 2 sel + h of the one word; they hold four groups
- * from h * (half a step) on, rows g and g + 8. */
+/* 16-bit types and tf32: k-step `sel` reads lanes q = 2 sel + h of the only word. They hold four
+ * groups, beginning at h * (half a step), of rows g and g + 8. */
 static void check_one_word_plane(const matrix *x, const uint8_t *plane, uint64_t row0,
                                  uint64_t group0) {
   for (unsigned w = 0; w < 4; w++)
@@ -273,7 +273,8 @@ static void check_one_word_plane(const matrix *x, const uint8_t *plane, uint64_t
         }
 }
 
-/* 8- and 4-bit: k-step s reads word s of every lane: row g + 8(q & 1), groups 8(q >> 1) to +7. */
+/* 8- and 4-bit types: k-step s reads word s of every lane: row g + 8(q & 1), groups 8(q >> 1) to
+ * 8(q >> 1) + 7. */
 static void check_two_word_plane(const matrix *x, const uint8_t *plane, uint64_t row0,
                                  uint64_t group0) {
   for (unsigned t = 0; t < 128; t++)
@@ -350,7 +351,7 @@ static void round_trips_over_all_types_and_odd_sizes(void **state) {
   }
 }
 
-/* Rows that stand apart: the bytes between them are neither read nor written. */
+/* Rows with a stride: the bytes between them are neither read nor written. */
 static void strides_are_respected(void **state) {
   (void)state;
   uint8_t wide[3][24], values[12], codes[3];
@@ -402,7 +403,8 @@ static void masks_agree_with_the_conversions(void **state) {
   }
 }
 
-/* Where rows of gate and up go, by hand; back again; and what is no pair of 8 rows. */
+/* The positions of the rows of gate and up, written out by hand; the inverse; and numbers of rows
+ * that cannot be paired in blocks of 8. */
 static void rows_of_gate_and_up_are_interleaved(void **state) {
   (void)state;
   const uint8_t gate_and_up[] = {0, 7, 16, 23, 8, 15, 24, 31};

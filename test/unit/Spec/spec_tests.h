@@ -1,4 +1,4 @@
-/* Tests of lib/Spec, one list a file. */
+/* Tests of lib/Spec, one list per file. */
 #ifndef SPEC_TESTS_H
 #define SPEC_TESTS_H
 
@@ -42,7 +42,7 @@ void sim_reads_the_same_instruction_descriptors(void **state);
 void sim_reads_the_same_shared_descriptors(void **state);
 void sim_reads_the_descriptors_of_rows(void **state);
 
-/* A matrix at CANONICAL_START, as a kind of descriptor has it: the address of an element. */
+/* Returns the address of an element of a matrix at CANONICAL_START, by one kind of descriptor. */
 enum { CANONICAL_START = 0x4000 };
 typedef uint32_t canonical_address(const hd_canonical *form, uint32_t mn, uint32_t k,
                                    uint32_t bytes);

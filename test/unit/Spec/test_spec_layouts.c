@@ -1,10 +1,10 @@
-/* Layouts of operands: proofs, and the formulas of the ISA's prose. */
+/* Layouts of operands: proofs, and the formulas in the text of the ISA. */
 #include <string.h>
 
 #include "Support/arena.h"
 #include "spec_tests.h"
 
-/* Columns that fields of the operand's tile are counted in. */
+/* Counts the fields for each element of the operand's tile. */
 static void mark_tile(const hd_fragment *f, uint8_t *seen) {
   for (unsigned lane = 0; lane < f->n_lanes; lane++)
     for (unsigned reg = 0; reg < f->n_regs; reg++)
@@ -45,9 +45,9 @@ void fragments_are_injective_and_onto(void **state) {
   assert_true(n > 4000);
 }
 
-/* ISA 9.7.14.6.2: element i of A in lane T: rows and the logical columns firstcol..lastcol from
- * which it may come. One formula covers the shapes: e elements a register, `span` logical columns a
- * register. */
+/* ISA 9.7.14.6.2: the row of element i of A in lane T, and the logical columns firstcol..lastcol
+ * from which it may come. One formula covers all shapes: e elements per register and `span` logical
+ * columns per register. */
 static void check_a(const hd_spec_row *row) {
   const hd_fragment *f = row->fragment[HD_OPERAND_A];
   unsigned e = 32u / f->field_bits, span = 2 * e;
@@ -71,7 +71,7 @@ void fragments_follow_the_isa_text(void **state) {
   }
 }
 
-/* The part of a warpgroup's fragment that warp 0 holds. */
+/* The part of a warpgroup's fragment in warp 0. */
 static hd_fragment first_warp(const hd_fragment *f) {
   hd_fragment part = *f;
   unsigned lane_bits = f->map.in[0].bits, kept = 0, n = 0;
@@ -91,8 +91,8 @@ static void assert_same(const hd_fragment *a, const hd_fragment *b) {
   assert_int_equal(x.lane_mask, y.lane_mask);
 }
 
-/* The ISA gives wgmma's D the fragment of every shape alike, and mma.sp's C and D those of mma; one
- * warp of wgmma.sp holds what mma.sp holds of A and of the metadata. */
+/* The ISA uses one fragment for D of all wgmma shapes, and mma's fragments for C and D of mma.sp.
+ * One warp of wgmma.sp has the same fragments of A and of the metadata as mma.sp. */
 void equal_fragments_are_equal(void **state) {
   (void)state;
   static const char *const pairs[][2] = {
@@ -117,8 +117,8 @@ static void assert_same_row(const hd_spec_row *a, const hd_spec_row *b) {
   }
 }
 
-/* The ISA describes the fragments of a shape and type once: .sp and .sp::ordered_metadata, with a
- * .kind or without, with block scales or without, share them. */
+/* The ISA describes the fragments of a shape and type once. .sp and .sp::ordered_metadata share
+ * them, with or without .kind, with or without block scales. */
 void fragments_do_not_depend_on_the_variant(void **state) {
   (void)state;
   unsigned n = 0;
@@ -139,8 +139,8 @@ void fragments_do_not_depend_on_the_variant(void **state) {
   assert_true(n > 60);
 }
 
-/* With columns in run order, the blocks of a run give lane q columns [run * q, run * q + run) of
- * each 4 run, in the order of its registers; the order is one to one. */
+/* With the columns in run order, lane q gets columns [run * q, run * q + run) of each block of 4
+ * run, in the order of its registers. The order is a bijection. */
 void run_order_gives_a_lane_its_run(void **state) {
   (void)state;
   const hd_spec_row *row = hd_spec_find("wgmma_sp_rs_m64n256k32_f32_bf16_bf16");
@@ -162,8 +162,8 @@ void run_order_gives_a_lane_its_run(void **state) {
   }
 }
 
-/* 8-bit moves: the registers of ldmatrix.m16n16 are the first two of mma's A, memory holding k x m;
- * the bytes of stmatrix.m16n8 the accumulators of mma, memory holding n x m. */
+/* 8-bit moves. The registers of ldmatrix.m16n16 are the first two of mma's A, with k x m in memory.
+ * The bytes of stmatrix.m16n8 are the accumulators of mma, with n x m in memory. */
 void matrix_moves_meet_the_fragments_of_mma(void **state) {
   (void)state;
   const hd_spec_row *mma = hd_spec_find("mma_sp_ordered_m16n8k64_f32_e4m3_e4m3");
@@ -183,8 +183,8 @@ void matrix_moves_meet_the_fragments_of_mma(void **state) {
     }
 }
 
-/* ISA 9.7.14.3, valid selectors: 1X any byte, 2X bytes 0 and 2, 4X byte 0; A two threads of the
- * quad (thread-id 0 or 1), B one (0..3). */
+/* ISA 9.7.14.3, valid selectors. 1X: any byte; 2X: bytes 0 and 2; 4X: byte 0. A uses two threads of
+ * the quad (thread-id 0 or 1), B one thread (0..3). */
 void block_scales_follow_the_isa_table(void **state) {
   (void)state;
   static const char *const names[] = {"mma_sp_ordered_m16n8k64_mxf8f6f4_f32_e4m3_e4m3",

@@ -1,4 +1,4 @@
-/* Rows, targets, legality, queries. */
+/* Rows, targets, legality and queries. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ void every_row_is_found_by_name_and_text(void **state) {
     const hd_spec_row *row = hd_spec_get(i), *by_text = hd_spec_find(row->ptx);
     assert_ptr_equal(hd_spec_find(row->name), row);
     assert_non_null(by_text);
-    assert_string_equal(by_text->ptx, row->ptx); /* several rows may share a text */
+    assert_string_equal(by_text->ptx, row->ptx); /* several rows may have the same text */
     if (row->family == HD_FAMILY_MMA_SP)
       assert_ptr_equal(by_text, row);
     if (row->family == HD_FAMILY_WGMMA_SP)
@@ -41,7 +41,7 @@ void targets_are_found(void **state) {
   assert_int_equal(hd_target_parse("sm_91", &t), HEDDLE_UNSUPPORTED);
   assert_string_equal(hd_target_nearest("sm_91"), "sm_90a");
   assert_string_equal(hd_target_nearest("sm_102a"), "sm_103a");
-  assert_string_equal(hd_target_nearest("sm_101a"), "sm_110a"); /* its name from PTX 9.0 on */
+  assert_string_equal(hd_target_nearest("sm_101a"), "sm_110a"); /* its name since PTX 9.0 */
   assert_string_equal(hd_target_nearest("nonsense"), "sm_90a");
   for (size_t i = 0; i < hd_target_count(); i++) {
     assert_int_equal(hd_target_parse(hd_target_get(i)->name, &t), HEDDLE_OK);
@@ -102,7 +102,7 @@ void queries_find_each_wgmma(void **state) {
   q.n = 40;
   q.a = q.b = HEDDLE_S8;
   q.d = HEDDLE_S32;
-  assert_null(hd_spec_next_mma(&q, &(size_t){0})); /* integers have fewer N */
+  assert_null(hd_spec_next_mma(&q, &(size_t){0})); /* integer types have fewer values of N */
   assert_int_equal(hd_target_parse("sm_80", &q.target), HEDDLE_OK);
   q.n = 64;
   assert_null(hd_spec_next_mma(&q, &(size_t){0}));

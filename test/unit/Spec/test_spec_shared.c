@@ -1,4 +1,4 @@
-/* Canonical shared-memory layouts, descriptors, and what can read what. */
+/* Canonical shared-memory layouts, descriptors, and which instruction can read which layout. */
 #include <string.h>
 
 #include "spec_tests.h"
@@ -14,7 +14,7 @@ static int64_t at(const hd_layout *map, uint32_t mn, uint32_t k) {
   return out[0];
 }
 
-/* The worked examples of PTX ISA 9.7.16.3.3: exact layouts, in elements. */
+/* The examples of PTX ISA 9.7.16.3.3: exact layouts, in elements. */
 void canonical_layouts_match_the_isa_examples(void **state) {
   (void)state;
   hd_layout map;
@@ -69,7 +69,7 @@ void canonical_forms_are_recognised(void **state) {
           assert_int_equal(hd_canonical_match(&map, bits, &found), HD_YES);
           assert_true(hd_canonical_layout(&found, bits, mn, k, &again));
           assert_int_equal(hd_layout_equal(&map, &again), HD_YES);
-          map.column[0] ^= 8; /* no canonical form has this */
+          map.column[0] ^= 8; /* not a canonical form */
           assert_int_equal(hd_canonical_match(&map, bits, &found), HD_NO);
           n++;
         }
@@ -96,8 +96,8 @@ void descriptors_hold_their_fields(void **state) {
 }
 
 /* Packed A (docs/format.md): 16 rows x 32 bytes in core matrices; byte (row/8)*256 + (byte/16)*128
- * + (row%8)*16 + byte%16. ldmatrix.x4, lane l at the address of stacked row l, must give the A
- * fragment of mma.sp and of wgmma from registers. */
+ * + (row%8)*16 + byte%16. ldmatrix.x4, with lane l at the address of stacked row l, must load the A
+ * fragment of mma.sp and of wgmma with A in registers. */
 void ldmatrix_feeds_a_from_core_matrices(void **state) {
   (void)state;
   const hd_spec_row *ld = hd_spec_find("ldmatrix_m8n8_x4_b16");

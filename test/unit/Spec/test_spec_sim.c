@@ -1,4 +1,5 @@
-/* The simulator states every map as its own index arithmetic; the two transcriptions must agree. */
+/* The simulator implements every map with index arithmetic of its own. The two transcriptions of
+ * the ISA must agree. */
 #include <string.h>
 
 #include "Sim/sim_maps.h"
@@ -6,7 +7,7 @@
 
 typedef hd_sim_coord (*place_function)(uint32_t, uint32_t, uint32_t, uint32_t);
 
-/* Compares one register operand; n_warps rows of 16 are stacked by wgmma. */
+/* Compares one register operand. wgmma stacks n_warps blocks of 16 rows. */
 static uint64_t compare_operand(const hd_fragment *f, place_function place) {
   uint64_t n = 0;
   for (unsigned lane = 0; lane < f->n_lanes; lane++)
@@ -40,8 +41,8 @@ static uint64_t compare_meta(const hd_spec_row *row, unsigned selector) {
   return n;
 }
 
-/* Every field of a scale operand, whichever bytes and lanes the selector (byte-id + 4 * thread-id)
- * names; how many selectors are defined. */
+/* Compares every field of a scale operand, for all bytes and lanes that a selector (byte-id + 4 *
+ * thread-id) can select. Returns the number of defined selectors. */
 static unsigned compare_scales(const hd_spec_row *row, hd_operand_id id, uint64_t *n) {
   unsigned n_selectors = 0;
   bool of_a = id == HD_OPERAND_SCALE_A;
@@ -132,7 +133,8 @@ void sim_agrees_in_every_lane_and_bit(void **state) {
   assert_true(n > 1000000);
 }
 
-/* Every form that a descriptor can hold: the address that the simulator computes from its bits. */
+/* For every form that a descriptor can hold, compares the address that the simulator computes from
+ * its bits. */
 void assert_canonical_layouts(canonical_address *address) {
   unsigned n_forms = 0;
   for (unsigned bytes = 1; bytes <= 4; bytes *= 2)

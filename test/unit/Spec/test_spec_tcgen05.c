@@ -1,4 +1,5 @@
-/* tcgen05: the simulator's maps and its reading of descriptors against the tables of specs/. */
+/* tcgen05: compares the simulator's maps and its decoding of descriptors with the tables of
+ * specs/. */
 #include <string.h>
 
 #include "Sim/sim_tcgen05_maps.h"
@@ -6,7 +7,7 @@
 
 /* ---- tensor memory ---- */
 
-/* Where the simulator has field (r, c) of an operand, r and c as in hd_fragment. */
+/* The simulator's position of field (r, c) of an operand, r and c as in hd_fragment. */
 static hd_sim_tensor_coord place_of(const hd_spec_row *row, const hd_fragment *f,
                                     hd_operand_id operand, unsigned selector, uint32_t r,
                                     uint32_t c) {
@@ -48,7 +49,8 @@ static uint64_t compare_tensor(const hd_spec_row *row, hd_operand_id operand, un
   return n;
 }
 
-/* All that specs/ states of tensor memory: what it leaves out is counted as nothing. */
+/* Compares everything that specs/ defines for tensor memory. A map that specs/ does not have adds
+ * no fields to the count. */
 void sim_agrees_on_tensor_memory(void **state) {
   (void)state;
   uint64_t n[HD_N_OPERANDS] = {0};
@@ -57,7 +59,7 @@ void sim_agrees_on_tensor_memory(void **state) {
     if (row->family != HD_FAMILY_TCGEN05_SP)
       continue;
     for (int o = 0; o < HD_N_OPERANDS; o++)
-      for (unsigned s = 0; s < 4; s++) /* of metadata and scales; others have one layout */
+      for (unsigned s = 0; s < 4; s++) /* of metadata and scales; other operands have one layout */
         n[o] += s == 0 || o >= HD_OPERAND_META ? compare_tensor(row, (hd_operand_id)o, s) : 0;
   }
   for (int o = 0; o < HD_N_OPERANDS; o++)
@@ -68,7 +70,7 @@ void sim_agrees_on_tensor_memory(void **state) {
               n[HD_OPERAND_SCALE_B]);
 }
 
-/* tcgen05.ld and st: every thread, register and half; the halves of 16x32bx2 side by side. */
+/* tcgen05.ld and st: every thread, register and half. The halves of 16x32bx2 are side by side. */
 void sim_moves_tensor_memory_the_same_way(void **state) {
   (void)state;
   static const char *const shapes[] = {[HD_SIM_32X32B] = ".32x32b.",
@@ -99,8 +101,7 @@ void sim_moves_tensor_memory_the_same_way(void **state) {
   assert_int_equal(n, 2 * 3 * 32 * (255 * 3 + 2 * 127 + 4 * 63));
 }
 
-/* The copy of block scales: 32 rows of 16 bytes, each to the four lanes that the simulator
- * names. */
+/* The copy of block scales: 32 rows of 16 bytes, each to four lanes, as in the simulator. */
 void sim_copies_block_scales_the_same_way(void **state) {
   (void)state;
   hd_fragment f;
@@ -143,7 +144,7 @@ static uint64_t value_of(const hd_sim_idesc *i, const char *field) {
   return 0;
 }
 
-/* Every value of every field, alone and beside all others' ones. */
+/* Tests every value of every field, with all other fields zero and with all their bits set. */
 static unsigned compare_idesc(const char *name, hd_sim_idesc_form form) {
   const hd_descriptor *d = hd_descriptor_find(name);
   unsigned n = 0;
@@ -152,7 +153,7 @@ static unsigned compare_idesc(const char *name, hd_sim_idesc_form form) {
     const hd_field *field = &d->field[f];
     uint64_t limit = 1ull << (field->hi - field->lo + 1), others = 0;
     if (strcmp(field->name, "max_shift") == 0)
-      continue; /* of .ws; here it must be zero */
+      continue; /* only for .ws; must be zero here */
     for (unsigned g = 0; g < d->n_fields; g++)
       if (g != f && d->field[g].fixed == UINT64_MAX && strcmp(d->field[g].name, "max_shift") != 0)
         others |= ((1ull << (d->field[g].hi - d->field[g].lo + 1)) - 1) << d->field[g].lo;
@@ -203,7 +204,7 @@ static uint32_t read_tcgen05(const hd_canonical *form, uint32_t mn, uint32_t k, 
   return hd_sim_descriptor5_address(&d, form->mn_major, mn, k, bytes);
 }
 
-/* What lib/Spec makes of canonical forms. */
+/* Addresses by the descriptor that lib/Spec builds from the canonical form. */
 static uint32_t read_made(const hd_canonical *form, uint32_t mn, uint32_t k, uint32_t bytes) {
   hd_sim_descriptor5 d =
       hd_sim_descriptor5_read(hd_tcgen05_descriptor(form) | CANONICAL_START >> 4);
@@ -211,7 +212,7 @@ static uint32_t read_made(const hd_canonical *form, uint32_t mn, uint32_t k, uin
   return hd_sim_descriptor5_address(&d, form->mn_major, mn, k, bytes);
 }
 
-/* The simulator's numbers of types: f16 and e4m3 0, bf16 and e5m2 1, tf32 2, u8 0, s8 1; pairs of
+/* The simulator's numbers for types: f16 and e4m3 0, bf16 and e5m2 1, tf32 2, u8 0, s8 1, pairs of
  * e2m1 1. */
 static uint32_t type_number(heddle_elem elem) {
   bool one = elem == HEDDLE_BF16 || elem == HEDDLE_E5M2 || elem == HEDDLE_S8 ||
@@ -242,7 +243,7 @@ static void compare_made(const hd_spec_row *row, uint32_t n, unsigned selector, 
   assert_int_equal(i.b, type_number(row->operand[HD_OPERAND_B].elem));
 }
 
-/* Of every row that is generated. */
+/* For every row that may be generated. */
 void sim_reads_the_descriptors_of_rows(void **state) {
   (void)state;
   int n_rows = 0;
@@ -251,7 +252,7 @@ void sim_reads_the_descriptors_of_rows(void **state) {
     if (row->family != HD_FAMILY_TCGEN05_SP || !hd_spec_can_generate(row))
       continue;
     n_rows++;
-    bool pairs = row->operand[HD_OPERAND_A].elem == HEDDLE_E2M1P; /* are not transposed */
+    bool pairs = row->operand[HD_OPERAND_A].elem == HEDDLE_E2M1P; /* cannot be transposed */
     unsigned selectors = row->scale_vec ? 4 : row->n_selectors;
     unsigned unit = row->scale_vec ? row->scale_vec : 1;
     for (uint32_t n = 16; n <= 256; n += 16)
@@ -262,7 +263,7 @@ void sim_reads_the_descriptors_of_rows(void **state) {
   assert_true(n_rows >= 11 + 4 + 4);
 }
 
-/* The 64 bits by the table, addresses by lib/Spec's canonical layouts. */
+/* The 64 bits by the table, and the addresses by lib/Spec's canonical layouts. */
 void sim_reads_the_same_shared_descriptors(void **state) {
   (void)state;
   assert_canonical_layouts(read_tcgen05);

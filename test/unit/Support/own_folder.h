@@ -1,4 +1,5 @@
-/* A folder of one test: "folder", made before it and removed behind it. After cmocka.h. */
+/* A folder for one test: "folder" is created before the test and removed after it. Include after
+ * cmocka.h. */
 #ifndef OWN_FOLDER_H
 #define OWN_FOLDER_H
 
@@ -8,7 +9,7 @@
 #include "Support/file.h"
 #include "Support/strbuf.h"
 
-static char *folder; /* of one test */
+static char *folder; /* of the current test */
 
 static int make_folder(void **state) {
   (void)state;

@@ -1,4 +1,4 @@
-/* Children that are talked to by lines. */
+/* Child processes that communicate by lines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 static const char *const echo[] = {"cat", NULL};
 
-/* Waits, generously, for a line. */
+/* Waits for a line, with a generous limit. */
 static bool next_line(hd_child *child, hd_strbuf *line) {
   for (int i = 0; i < 100; i++) {
     if (hd_child_take(child, line))
@@ -42,7 +42,7 @@ static void lines_come_back(void **state) {
   hd_child_stop(&child, &how);
   assert_int_equal(how, 128 + 9);
   assert_int_equal(child.pid, 0);
-  hd_child_stop(&child, NULL); /* once more is fine */
+  hd_child_stop(&child, NULL); /* a second call is allowed */
   hd_strbuf_free(&line);
 }
 
@@ -57,7 +57,7 @@ static void its_end_is_an_answer(void **state) {
   assert_string_equal(hd_strbuf_text(&line), "last words");
   assert_false(next_line(&child, &line));
   assert_true(child.ended);
-  assert_false(hd_child_say(&child, "is anyone there")); /* no signal ends us */
+  assert_false(hd_child_say(&child, "is anyone there")); /* SIGPIPE does not end the process */
   hd_child_stop(&child, &how);
   assert_int_equal(how, 7);
   hd_strbuf_free(&line);
@@ -80,7 +80,7 @@ static void many_are_waited_for(void **state) {
   hd_strbuf_free(&line);
 }
 
-/* One that has ended has nothing more to say: it wakes nobody. */
+/* A child that has ended sends nothing more, so it must not wake the wait. */
 static void the_ended_are_not_waited_for(void **state) {
   (void)state;
   static const char *const ends[] = {"true", NULL};
@@ -111,7 +111,7 @@ static void what_is_not_read_was_not_said(void **state) {
   free(line);
 }
 
-/* A byte 0 is a byte of a line. */
+/* A line may contain bytes of value 0. */
 static void a_line_may_hold_any_byte(void **state) {
   (void)state;
   static const char *const nul[] = {"sh", "-c", "printf 'a\\0b\\nnext\\n'; sleep 30", NULL};
@@ -127,7 +127,7 @@ static void a_line_may_hold_any_byte(void **state) {
   hd_strbuf_free(&line);
 }
 
-/* One that talks faster than it is heard neither holds us nor fills our memory. */
+/* A child that writes faster than it is read neither blocks the caller nor fills its memory. */
 static void an_endless_line_ends(void **state) {
   (void)state;
   static const char *const talks[] = {"cat", "/dev/zero", NULL};
@@ -144,7 +144,7 @@ static void an_endless_line_ends(void **state) {
   assert_int_equal(how, 128 + 9);
 }
 
-/* What the child started ends with it. */
+/* Stopping the child also ends the processes that it started. */
 static void stopping_ends_the_whole_group(void **state) {
   (void)state;
   char *folder = NULL;

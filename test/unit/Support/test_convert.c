@@ -1,5 +1,5 @@
-/* Element conversions: exhaustive for all types up to 16 bits, against a search that knows only the
- * decoded values; and the boundaries of the wide ones. */
+/* Element conversions. All types up to 16 bits are tested exhaustively, against a search that uses
+ * only the decoded values. For wider types the boundaries are tested. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ static uint32_t n_codes(heddle_elem elem) {
   return bits <= 16 ? 1u << bits : 0;
 }
 
-/* Bits outside the value mask do not count. */
+/* Whether all bits are inside the value mask. */
 static bool is_plain(heddle_elem elem, uint32_t bits) {
   return (bits & ~hd_elem_value_mask(elem)) == 0;
 }
@@ -37,8 +37,8 @@ static void every_value_survives(void **state) {
     }
 }
 
-/* The next larger finite value; NaN when v is the largest. Values of a type sorted would be easier,
- * and would not be independent of the encoding's order. */
+/* The finite values of a type, sorted by value. This does not depend on the order of the
+ * encoding. */
 typedef struct sorted {
   double value[65536];
   int n;
@@ -63,8 +63,8 @@ static double rounded(heddle_elem elem, double x) {
   return hd_elem_to_double(elem, hd_elem_from_double(elem, x));
 }
 
-/* Between two neighbours: below the middle goes down, above goes up, the middle to the even
- * code. */
+/* Between two neighbours, values below the middle round down and values above it round up. The
+ * middle rounds to the even code. */
 static void rounding_is_to_nearest_even(void **state) {
   (void)state;
   static sorted s;
@@ -187,7 +187,7 @@ static void many_are_the_same_as_one(void **state) {
     array[i] = (uint8_t)(i * 151 + 7);
   for (heddle_elem elem = 0; elem < HEDDLE_N_ELEMS; elem++)
     for (size_t stride = 1; stride <= STRIDE; stride++) {
-      uint8_t *odd = again + 1; /* no alignment is asked for */
+      uint8_t *odd = again + 1; /* alignment is not required */
       hd_elem_load_many(elem, array + 1, 2, stride, N, values);
       memcpy(again, array, sizeof array);
       hd_elem_store_many(elem, odd, 2, stride, N, values);
@@ -212,16 +212,16 @@ static void exact_integers_are_exact(void **state) {
   }
 }
 
-/* The public form rounds an f32 as the other does, bf16's own way included. */
+/* The public function rounds an f32 like the internal one, including the special case of bf16. */
 static void the_public_form_is_the_same(void **state) {
   (void)state;
   enum { N = 65536 + 7 };
   static float values[N], back[N];
   static uint32_t elements[N];
   for (uint32_t i = 0, seed = 1; i < N; i++) {
-    seed = seed * 1664525 + 1013904223; /* of all exponents; NaN and Inf too */
+    seed = seed * 1664525 + 1013904223; /* all exponents, with NaN and Inf */
     uint32_t bits = i % 64 == 0 ? 0x7f800000 | (i / 64 % 2) << 21 : seed;
-    bits = i % 4 == 1 ? (bits & 0x87ffffff) | 0x38000000 : bits; /* where 8-bit floats lie */
+    bits = i % 4 == 1 ? (bits & 0x87ffffff) | 0x38000000 : bits; /* in the range of 8-bit floats */
     bits = i % 8 == 5 ? bits & ~0xffffu : bits;                  /* and their ties */
     memcpy(&values[i], &bits, 4);
   }

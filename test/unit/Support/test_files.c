@@ -1,4 +1,4 @@
-/* Files and the blob store. */
+/* Files, and the store of blobs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static void write_then_read(void **state) {
   free(path);
 }
 
-/* The first byte is the size of the whole, in units of 3 MiB; 0 is refused. */
+/* The first byte is the size of the file in units of 3 MiB. 0 is refused. */
 static heddle_status size_of_head(heddle_context *ctx, const char *path, const void *head,
                                   size_t n_bytes, size_t *whole_bytes) {
   (void)ctx, (void)path;
@@ -133,10 +133,11 @@ static void folders_are_made_with_parents(void **state) {
   free(deep);
 }
 
-/* What cannot be replaced by a rename is written to; its reader gets all of it. */
+/* A path that cannot be replaced by a rename is written directly. Its reader gets all of the
+ * data. */
 static void a_pipe_stays_a_pipe(void **state) {
   (void)state;
-  enum { N = 300000 }; /* more than a pipe holds, and than is read at once */
+  enum { N = 300000 }; /* more than a pipe buffer, and more than one read */
   char *path = in_folder("pipe"), *sent = malloc(N), *data = NULL;
   size_t n = 0;
   int code;
@@ -168,7 +169,7 @@ static int n_entries(const char *path) {
   return n - 2; /* without . and .. */
 }
 
-/* A disk that is full: the file stays as it was, and nothing lies beside it. */
+/* A full disk: the file does not change, and no temporary file remains. */
 static void a_failed_write_leaves_nothing(void **state) {
   (void)state;
   char *path = in_folder("f"), *data;
@@ -202,7 +203,7 @@ static int count_files(void) {
 
 enum { SET_BYTES = 60000 };
 
-/* Two files of one letter each, the same. */
+/* Writes two files that consist of the same letter. */
 static void write_letters(const char *first, const char *last, int letter) {
   static char bytes[SET_BYTES];
   memset(bytes, letter, sizeof bytes);
@@ -211,7 +212,7 @@ static void write_letters(const char *first, const char *last, int letter) {
   assert_int_equal(hd_file_write_set(NULL, set, 2), HEDDLE_OK);
 }
 
-/* The letter, which all of the file is; 0: it is not there. */
+/* Returns the letter of which the whole file consists; 0: the file is missing. */
 static int letter_of(const char *path) {
   char *data;
   size_t n;
@@ -225,8 +226,8 @@ static int letter_of(const char *path) {
   return letter;
 }
 
-/* Whenever the writer is killed, each file is whole, the last one is never newer than the first,
- * and the next write leaves nothing but the two. */
+/* The writer may be killed at any time: each file is complete, the last one is never newer than the
+ * first, and after the next write no other files remain. */
 static void a_killed_writer_leaves_whole_files(void **state) {
   (void)state;
   char *first = in_folder("first"), *last = in_folder("last");
@@ -250,7 +251,7 @@ static void a_killed_writer_leaves_whole_files(void **state) {
   free(last);
 }
 
-/* What a killed writer left is removed; what a living one holds stays. */
+/* Temporary files of a killed writer are removed. Those that a running writer has locked remain. */
 static void temporaries_of_the_dead_are_collected(void **state) {
   (void)state;
   char *path = in_folder("f"), *dead = in_folder("f.0.tmp"), *living = in_folder("f.1.tmp");
@@ -267,7 +268,8 @@ static void temporaries_of_the_dead_are_collected(void **state) {
   free(path), free(dead), free(living);
 }
 
-/* A part that cannot be written leaves all of the set as it was; one without data goes. */
+/* If one part cannot be written, no file of the set changes. A part without data removes its
+ * file. */
 static void a_set_is_written_whole_or_not(void **state) {
   (void)state;
   char *first = in_folder("f"), *nowhere = in_folder("none/g"), *gone = in_folder("h"), *data;
@@ -342,7 +344,7 @@ static void blobs_come_back(void **state) {
   assert_int_equal(n, 0);
 }
 
-/* Every byte flipped, every length cut: always a miss, and the entry is gone. */
+/* Every byte flipped and every length truncated: always a miss, and the entry is removed. */
 static void a_bad_entry_is_a_miss(void **state) {
   (void)state;
   hd_hash key = hd_hash_bytes("key", 3);
@@ -364,7 +366,8 @@ static void a_bad_entry_is_a_miss(void **state) {
   free(path);
 }
 
-/* An entry becomes code that runs: what another user could have put there is not taken. */
+/* An entry becomes code that is executed, so an entry that another user may have written is not
+ * used. */
 static void what_others_may_write_is_no_entry(void **state) {
   (void)state;
   hd_hash key = hd_hash_bytes("key", 3);
@@ -374,7 +377,7 @@ static void what_others_may_write_is_no_entry(void **state) {
   mode_t mask = umask(0);
   keep(key, "hello", 5);
   umask(mask);
-  assert_int_equal(fetch(key, &n), HEDDLE_OK); /* whatever the umask */
+  assert_int_equal(fetch(key, &n), HEDDLE_OK); /* with any umask */
   assert_int_equal(chmod(path, 0664), 0);
   assert_int_equal(fetch(key, &n), HEDDLE_NOT_FOUND);
   assert_int_equal(chmod(path, 0644), 0);
@@ -384,7 +387,7 @@ static void what_others_may_write_is_no_entry(void **state) {
   assert_string_equal(heddle_context_get(ctx, 0)->rule, "blob.folder");
   assert_int_equal(chmod(store, 0755), 0);
   assert_int_equal(fetch(key, &n), HEDDLE_OK);
-  if (geteuid() == 0) { /* another user's */
+  if (geteuid() == 0) { /* owned by another user */
     assert_int_equal(chown(path, 12345, 12345), 0);
     assert_int_equal(fetch(key, &n), HEDDLE_NOT_FOUND);
     assert_int_equal(chown(path, 0, 0), 0);
@@ -393,7 +396,7 @@ static void what_others_may_write_is_no_entry(void **state) {
   assert_int_equal(symlink(real, path), 0);
   assert_int_equal(fetch(key, &n), HEDDLE_NOT_FOUND);
   assert_int_equal(unlink(path), 0);
-  assert_int_equal(mkfifo(path, 0644), 0); /* nobody waits for it */
+  assert_int_equal(mkfifo(path, 0644), 0); /* does not block */
   assert_int_equal(fetch(key, &n), HEDDLE_NOT_FOUND);
   assert_int_equal(unlink(path), 0);
   assert_int_equal(rename(real, path), 0);

@@ -1,5 +1,5 @@
-/* Journals and locks: what was acknowledged survives the end of the process at any call, after any
- * byte; a full disk leaves the file as it was. */
+/* Journals and locks. Acknowledged entries survive the end of the process at any system call and
+ * after any byte. A full disk does not change the file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 #include "Support/journal.h"
 #include "Support/lock.h"
 
-/* The context of a call, cleared; it must have named the rule. */
+/* The context of a call. expect_rule requires its first error to have that rule, and clears it. */
 static heddle_context *ctx;
 
 static void expect_rule(const char *rule) {
@@ -28,12 +28,12 @@ static void expect_rule(const char *rule) {
   heddle_context_clear(ctx);
 }
 
-/* ---- the calls ---- */
+/* ---- system calls ---- */
 
 static struct {
-  int until;   /* calls that still work; -1: all do */
-  size_t torn; /* bytes that the write which does not end has written */
-  bool full;   /* the disk is full instead */
+  int until;   /* calls before the fault; -1: no fault */
+  size_t torn; /* bytes written by the interrupted write */
+  bool full;   /* instead of ending, the disk is full */
 } fault = {.until = -1};
 
 static bool comes(void) {
@@ -53,7 +53,7 @@ ssize_t __wrap_pwrite(int fd, const void *data, size_t n, off_t at) {
   return written > 0 && fault.torn < n ? written : -1;
 }
 
-/* The disk itself is not what is tested here. */
+/* The disk itself is not tested. */
 int __wrap_fsync(int fd);
 int __wrap_fsync(int fd) {
   (void)fd;
@@ -70,7 +70,7 @@ int __wrap_ftruncate(int fd, off_t n) {
   return __real_ftruncate(fd, n);
 }
 
-/* ---- a life ---- */
+/* ---- one process ---- */
 
 enum { ENTRIES = 60, DROP_EVERY = 7 };
 static char *folder, path[256];
@@ -82,7 +82,8 @@ static size_t make_entry(int i, char out[ENTRIES + 16]) {
   return (size_t)n + (size_t)i;
 }
 
-/* Tells by the pipe: +I: entry I was acknowledged; -N: so many in front are to be forgotten. */
+/* Reports to the pipe. +I: entry I was acknowledged; -N: the first N entries are about to be
+ * dropped. */
 static void live(int tell) {
   hd_journal *j;
   char data[ENTRIES + 16];
@@ -100,10 +101,10 @@ static void live(int tell) {
     }
   }
   hd_journal_close(j);
-  _exit(1); /* it came to its end */
+  _exit(1); /* no fault occurred */
 }
 
-/* What was told: the last acknowledged entry, and the first that was not to be forgotten. */
+/* Reads the report: the last acknowledged entry, and the first entry that was not dropped. */
 static void read_told(int fd, int *last, int *first) {
   char text[4096];
   size_t len = 0;
@@ -124,23 +125,23 @@ static void check_survivors(int last, int first) {
   char expected[ENTRIES + 16];
   assert_int_equal(hd_journal_open(NULL, path, &j), HEDDLE_OK);
   int n = (int)hd_journal_count(j), begin = n ? atoi(hd_journal_get(j, 0, NULL)) : last + 1;
-  assert_true(begin <= first); /* what is forgotten may come again, nothing else may lack */
+  assert_true(begin <= first); /* dropped entries may reappear; no others may be missing */
   assert_true(begin + n >= last + 1 &&
-              begin + n <= last + 2); /* one may have come to the disk untold */
+              begin + n <= last + 2); /* one may be stored but not acknowledged */
   for (int i = 0; i < n; i++) {
     size_t n_bytes, n_expected = make_entry(begin + i, expected);
     const char *data = hd_journal_get(j, (size_t)i, &n_bytes);
     assert_int_equal(n_bytes, n_expected);
     assert_memory_equal(data, expected, n_expected);
   }
-  assert_int_equal(hd_journal_add(NULL, j, "more", 4), HEDDLE_OK); /* and it goes on */
+  assert_int_equal(hd_journal_add(NULL, j, "more", 4), HEDDLE_OK); /* the journal still works */
   hd_journal_close(j);
   assert_int_equal(hd_journal_open(NULL, path, &j), HEDDLE_OK);
   assert_int_equal(hd_journal_count(j), n + 1);
   hd_journal_close(j);
 }
 
-/* True when it came to its end before the fault. */
+/* Returns true if the process ended before the fault. */
 static bool die_at(int call, size_t torn) {
   int tell[2], status, last, first;
   unlink(path);
@@ -205,7 +206,7 @@ static void a_full_disk_changes_nothing(void **state) {
   }
 }
 
-/* Each byte of a file of three entries is changed: the two others are there. */
+/* Changes each byte of a file with three entries: the two other entries are still read. */
 static void damage_costs_the_damaged(void **state) {
   (void)state;
   static const char *const text[] = {"the first", "the second one", "the third"};
@@ -224,7 +225,7 @@ static void damage_costs_the_damaged(void **state) {
     assert_int_equal(hd_file_write(NULL, path, data, n_bytes), HEDDLE_OK);
     free(data);
     assert_int_equal(hd_journal_open(ctx, path, &j), HEDDLE_OK);
-    if (heddle_context_get(ctx, 0)) /* of the last entry it is a torn end */
+    if (heddle_context_get(ctx, 0)) /* damage in the last entry looks like a torn write */
       expect_rule("journal.damaged");
     assert_int_equal(hd_journal_count(j), 2);
     for (size_t i = 0, k = 0; i < 2; i++, k++) {

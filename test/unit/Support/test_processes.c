@@ -1,4 +1,4 @@
-/* Processes: what they say, how they end, and how long they may take. */
+/* Processes: their output, their exit codes, and their time limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ static void signals_are_codes_above_128(void **state) {
   assert_int_equal(code, 128 + SIGKILL);
 }
 
-/* What a program blocks is its own affair: its children can be ended. */
+/* Signals blocked in the calling program are not blocked in its children, so these can be ended. */
 static void no_signal_is_blocked_in_a_child(void **state) {
   (void)state;
   int code = -1;
@@ -67,7 +67,7 @@ static void no_signal_is_blocked_in_a_child(void **state) {
   assert_int_equal(code, 128 + SIGTERM);
 }
 
-/* A child reads and writes files in memory by their paths, others of ours it has not. */
+/* A child reads and writes files in memory by their paths. It does not inherit other files. */
 static void files_in_memory(void **state) {
   (void)state;
   hd_memory_file file[3];
@@ -137,7 +137,7 @@ static void a_host_that_ignores_its_children_is_told(void **state) {
   heddle_context_free(ctx);
 }
 
-/* What the child started ends with it. */
+/* A time-out also ends the processes that the child started. */
 static void a_time_out_ends_the_whole_group(void **state) {
   (void)state;
   char *mark = in_folder("mark");
@@ -166,7 +166,7 @@ static void a_limited_process_ends(void **state) {
   int how = 0;
   pid_t pid = fork();
   if (pid == 0) {
-    alarm(60); /* virtual machines are late with the signal: it once took over a second */
+    alarm(60); /* the signal can be late on virtual machines, once by over a second */
     if (hd_process_limit(NULL, 0.05, (size_t)1 << 40) == HEDDLE_OK)
       for (volatile unsigned i = 0;; i++)
         ;

@@ -1,4 +1,4 @@
-/* Memory, growing strings, hashes, names and diagnostics. */
+/* Memory, string buffers, hashes, names and diagnostics. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static bool is_zero(const unsigned char *p, size_t n) {
   return n == 0;
 }
 
-/* Small ones and those that need a block of their own: aligned, zeroed, none over another. */
+/* Small allocations and those that need a block of their own: aligned, zeroed, not overlapping. */
 static void an_arena_gives_zeroed_memory(void **state) {
   (void)state;
   enum { N = 300 };
@@ -124,7 +124,7 @@ static void hashes_fold_in_order(void **state) {
   hd_hash a = hd_hash_bytes("a", 1), b = hd_hash_bytes("b", 1);
   hd_hash ab = hd_hash_combine(a, b), ba = hd_hash_combine(b, a);
   assert_true(ab.lo != ba.lo && ab.hi != ba.hi && ab.lo != a.lo && ab.lo != b.lo);
-  hd_hash_format(hd_hash_bytes("", 0), text); /* as XXH3's own tests have it */
+  hd_hash_format(hd_hash_bytes("", 0), text); /* from the tests of XXH3 */
   assert_string_equal(text, "99aa06d3014798d86001c324468d497f");
 }
 
@@ -149,7 +149,7 @@ static void a_name_s_neighbour(void **state) {
   assert_string_equal(nearest("bf61", list), "bf16");
   assert_string_equal(nearest("E5M2", list), "e5m2");
   assert_string_equal(nearest("float16", list), "f16");
-  assert_string_equal(nearest("e4m2", list), "e4m3"); /* of equals the first */
+  assert_string_equal(nearest("e4m2", list), "e4m3"); /* the first of equals */
   assert_string_equal(nearest("f6", list), "f16");
   assert_null(nearest("6", list));
   assert_null(nearest("half_precision", list));
@@ -161,7 +161,7 @@ static void a_name_s_neighbour(void **state) {
   memset(x, 'x', sizeof x);
   memset(y, 'x', sizeof y);
   x[199] = y[199] = '\0';
-  y[100] = 'y'; /* past what is looked at */
+  y[100] = 'y'; /* beyond the compared length */
   assert_int_equal(hd_edit_distance(x, y), 0);
 }
 
@@ -172,7 +172,8 @@ static const char *formatted(const heddle_context *ctx, size_t i, char out[128])
   return out;
 }
 
-/* Whatever ends them; the last one needs no end, and behind the last end there is none. */
+/* Lines with any line ending. The last line needs none, and after the last line ending there is no
+ * further line. */
 static void lines_have_their_places(void **state) {
   (void)state;
   static const char *const expected[] = {"a b\tc", "", "  # all of it", "last # but this", "\r"};
@@ -236,7 +237,7 @@ static void notes_are_no_errors(void **state) {
   heddle_context_free(ctx);
 }
 
-/* As when there was no memory for one. */
+/* A NULL context, as after a failed allocation. */
 static void no_context_holds_nothing(void **state) {
   (void)state;
   heddle_context_clear(NULL);
@@ -254,7 +255,8 @@ static void the_version_s_text_and_number_agree(void **state) {
   assert_int_equal(heddle_version_number(), HEDDLE_VERSION_NUMBER);
 }
 
-/* What is quoted of an input may be any bytes; a diagnostic is text that no terminal obeys. */
+/* Quoted input may contain any bytes. A diagnostic is plain text without control sequences for a
+ * terminal. */
 static void diagnostics_are_text(void **state) {
   (void)state;
   static const struct {
@@ -268,7 +270,7 @@ static void diagnostics_are_text(void **state) {
                {"\xe2\x80z", "\\xe2\\x80z"},
                {"\xc2\x9b", "\\xc2\\x9b"}, /* CSI */
                {"\xef\xbb\xbf", "\\xef\\xbb\\xbf"},
-               {"\xe2\x80\xae", "\\xe2\\x80\\xae"}, /* right to left */
+               {"\xe2\x80\xae", "\\xe2\\x80\\xae"}, /* right-to-left override */
                {"\xc2\xa0\xef\xbf\xbd\xf3\xa0\x84\x80", NULL}};
   heddle_context *ctx = heddle_context_create();
   for (size_t i = 0; i < HD_COUNT(cases); i++) {
@@ -287,18 +289,18 @@ static void a_diagnostic_is_measured_first(void **state) {
   const heddle_diagnostic *d = heddle_context_get(ctx, 0);
   size_t n = heddle_diagnostic_format(d, NULL, 0);
   assert_int_equal(heddle_diagnostic_format(d, text, sizeof text), n);
-  assert_string_equal(text, "a\\x1b:1:2: error[rule]: text"); /* the file's name, too */
+  assert_string_equal(text, "a\\x1b:1:2: error[rule]: text"); /* also in the file's name */
   assert_int_equal(heddle_diagnostic_format(NULL, NULL, 0), 0);
   assert_int_equal(heddle_diagnostic_format(NULL, text, sizeof text), 0);
   assert_string_equal(text, "");
   heddle_context_free(ctx);
 }
 
-/* A host program may have another decimal point. */
+/* The locale of the host program may have another decimal point. */
 static void numbers_have_a_point(void **state) {
   (void)state;
   char *end;
-  const char *before = setlocale(LC_NUMERIC, "de_DE.UTF-8"); /* where there is one */
+  const char *before = setlocale(LC_NUMERIC, "de_DE.UTF-8"); /* if installed */
   assert_true(hd_strtod("1.5e1x", &end) == 15 && *end == 'x');
   if (before)
     setlocale(LC_NUMERIC, "C");

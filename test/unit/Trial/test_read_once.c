@@ -1,5 +1,6 @@
-/* What `heddle gen` does reads the problem once, and a schedule's text at most once: calls of the
- * two readers are counted (the linker's --wrap) under the functions that gen itself calls. */
+/* The steps of `heddle gen` parse the problem once, and the text of a schedule at most once. The
+ * linker's --wrap counts the calls of the two parsers, under the functions that gen itself
+ * calls. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +28,7 @@ heddle_status __wrap_hd_schedule_parse(heddle_context *ctx, hd_loc loc, const ch
   return __real_hd_schedule_parse(ctx, loc, text, words);
 }
 
-/* n: fixed, or its max. */
+/* n: the attribute of its size, a value or a maximum. */
 static void generate(const char *n, const char *own, const char *schedule, hd_tuned *tuned) {
   char text[1024];
   snprintf(text, sizeof text,
@@ -74,7 +75,7 @@ static void a_tuned_choice(void **state) {
   heddle_tuned_free(tuned);
 }
 
-/* Each of the buckets has its plan without a text. */
+/* Each bucket has its plan without parsing a text. */
 static void buckets(void **state) {
   (void)state;
   generate("max = 256", "", NULL, NULL);
@@ -90,7 +91,7 @@ static void words_of_ones_own(void **state) {
   generate("value = 256", ", schedule = \"tile=128x64\"", NULL, NULL);
   assert_int_equal(problems_read, 1);
   assert_int_equal(schedules_parsed, 1);
-  /* Two texts, one over the other; and one for each of two buckets. */
+  /* Two texts of which one overrides the other; then one text for each of two buckets. */
   generate("value = 256", ", schedule = \"tile=128x64\"", "stages=4", NULL);
   assert_int_equal(schedules_parsed, 2);
   generate("max = 256", "", "n<=64: tile=128x64; tile=128x128", NULL);

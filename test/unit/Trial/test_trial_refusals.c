@@ -1,4 +1,5 @@
-/* What a trial cannot verify, or inject, is refused by rule: it is never called right. */
+/* A result that a trial cannot verify, or a fault that it cannot inject, is refused by rule. It is
+ * never reported as correct. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +31,7 @@ static void refusals_name_their_rule(void **state) {
   } cases[] = {{"none", TRIAL_FAULT_NONE, HEDDLE_OK, "none"},
                {"mish", TRIAL_FAULT_NONE, HEDDLE_INTERNAL, "manifest.act"},
                {"user", TRIAL_FAULT_NONE, HEDDLE_UNSUPPORTED, "run.user-epilogue"},
-               {"none", TRIAL_FAULT_ROWS, HEDDLE_UNSUPPORTED, "trial.fault"}}; /* one row */
+               {"none", TRIAL_FAULT_ROWS, HEDDLE_UNSUPPORTED, "trial.fault"}}; /* M is 1 */
   heddle_context *ctx = heddle_context_create();
   trial_kernel kernel = {0};
   assert_int_equal(trial_kernel_compile(ctx, "k", text, strlen(text), NULL, &kernel), HEDDLE_OK);

@@ -1,5 +1,5 @@
-/* The simulator's limit of instructions grows with the product as fast as kernels do, the leanest
- * tiles included: no product is too large for it. */
+/* The simulator's limit of instructions grows with the product at least as fast as the kernels'
+ * instructions, also for the smallest tiles. So no product is too large for it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The operands that threads make piece by piece are those that are made at once; A is kept for
+/* Operands that several threads generate in parts equal those generated at once. A is kept for
  * every N. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,7 +65,7 @@ static void test_pieces(void **state) {
   free(w);
 }
 
-/* B stored k x n, of another type; and rows of D by its own walk. */
+/* B stored k x n, with another type. The expected rows of D are computed from that order. */
 static void test_other_orders(void **state) {
   (void)state;
   hd_product p = {.a = HEDDLE_E4M3, .b = HEDDLE_E5M2, .m = 64, .n = N, .k = K, .b_mn_major = true};

@@ -1,5 +1,6 @@
-/* The values, and the rows of D, that bench and tune hold a kernel to: against the kernel itself,
- * in the simulator, with each epilogue, of pairs, and of batches. */
+/* The epilogue values and the rows of D with which bench and tune verify a kernel. They are
+ * compared with the kernel itself in the simulator, for each epilogue, also of pairs and of
+ * batches. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +31,7 @@ static void add_pointer(launch *l, const void *at, size_t n_bytes) {
   l->bytes[l->n++] = n_bytes;
 }
 
-/* By the arguments' names; strides in the order of the operands' bytes. */
+/* Sets the arguments by their names. Strides are in the order of the operands' bytes. */
 static void fill(const hd_product *p, const hd_bench_host *h, const void *packed, void *d,
                  float *scales, const heddle_manifest *m, launch *l) {
   int64_t batch = p->g ? p->g : 1, rows = hd_product_d_rows(p);
@@ -80,7 +81,7 @@ static void fill(const hd_product *p, const hd_bench_host *h, const void *packed
   }
 }
 
-/* Of each product of a batch. */
+/* Compares each product of a batch. */
 static bool compares(const hd_product *p, const hd_bench_host *h, const void *d,
                      const float *scales) {
   uint64_t rows = (uint64_t)hd_product_d_rows(p), n = (uint64_t)p->n;
@@ -137,7 +138,7 @@ static void check(const char *name) {
     fail_msg("%s: %s", name, hd_first_error_text(ctx, "no text"));
   if (!compares(&p, h, d, scales))
     fail_msg("%s: D is not the reference's", name);
-  h->expected[0] += 1 + h->expected[0]; /* one element of the first matrix */
+  h->expected[0] += 1 + h->expected[0]; /* changes one element of the first matrix */
   assert_false(compares(&p, h, d, scales));
   heddle_manifest_free(m);
   heddle_compiled_free(compiled);

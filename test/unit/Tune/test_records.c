@@ -1,5 +1,5 @@
-/* The tuner's records: what is written is read back, and a damaged file is told of, never taken for
- * an empty one. */
+/* The tuner's records: what was written is read back. A damaged file is reported and never treated
+ * as empty. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,7 +98,7 @@ static void another_device_is_refused(void **state) {
   stop(&d);
 }
 
-/* All but its first page, which says what tables there are. */
+/* Damages all pages but the first one, which lists the tables. */
 static void damage(database *d) {
   enum { PAGE = 4096 };
   char *data;
@@ -132,7 +132,7 @@ static void a_damaged_file_is_told_of(void **state) {
   stop(&d);
 }
 
-/* ---- strange files ---- */
+/* ---- foreign files ---- */
 
 static void make_with(database *d, const char *sql) {
   sqlite3 *db;
@@ -160,7 +160,7 @@ static void make_with(database *d, const char *sql) {
   " why TEXT, us REAL, us_min REAL, us_max REAL, predicted_us REAL, error REAL, power_w REAL,"     \
   " sm_mhz INTEGER, at TEXT, sustained_us REAL, PRIMARY KEY(product, schedule, run, final));"
 
-/* None is opened, for reading or writing, and each is refused within a second. */
+/* None can be opened for reading or writing. Each is refused within a second. */
 static void strange_files_are_refused(void **state) {
   (void)state;
   static const struct {
@@ -194,7 +194,8 @@ static void strange_files_are_refused(void **state) {
     }
 }
 
-/* A column that nobody bounds: the statement that reads it is ended. (The tables are ours.) */
+/* A table with very many rows: the statement that copies them is interrupted at a time limit. The
+ * tables are Heddle's own. */
 static void an_endless_statement_is_ended(void **state) {
   (void)state;
   database d;
@@ -208,7 +209,7 @@ static void an_endless_statement_is_ended(void **state) {
   heddle_context *ctx = heddle_context_create();
   double start_s = hd_clock_seconds();
   heddle_status status = hd_records_open(ctx, d.path, false, &d.records);
-  if (status != HEDDLE_OK) { /* a fast machine copies them in time */
+  if (status != HEDDLE_OK) { /* a fast machine finishes in time */
     assert_string_equal(heddle_context_get(ctx, 0)->rule, "records.endless");
     assert_true(hd_clock_seconds() - start_s < 2);
   }
@@ -217,7 +218,8 @@ static void an_endless_statement_is_ended(void **state) {
   stop(&d);
 }
 
-/* Version 2 is read as it is, and becomes 3 when it is written; rows that lack a value do not. */
+/* A file of version 2 is read unchanged and becomes version 3 when it is written. Rows with a
+ * missing value are not copied. */
 static void an_older_file_is_taken_over(void **state) {
   (void)state;
   database d;
@@ -237,7 +239,7 @@ static void an_older_file_is_taken_over(void **state) {
   stop(&d);
 }
 
-/* What is not whole is not stored. */
+/* Incomplete records are not stored. */
 static void a_row_without_a_device_is_refused(void **state) {
   (void)state;
   database d;

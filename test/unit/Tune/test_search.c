@@ -1,4 +1,4 @@
-/* The search: order, correction by what was measured, variety. */
+/* The search: order, correction by measurements, and diversity. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static void like_what_was_slow_promises_less(void **state) {
   hd_search_add(&s, "tile=2 warps=2 stages=3", 10.5);
   hd_search_add(&s, "tile=3 warps=3 stages=4", 10.6);
   t = hd_search_fresh(&s);
-  take(&s, 0, 20); /* twice what was predicted */
+  take(&s, 0, 20); /* twice the predicted time */
   take(&s, 3, 10.6);
   assert_int_equal(hd_search_next(&s), 2);
   take(&t, 0, 5);
@@ -62,9 +62,9 @@ static void variants_of_one_tile_do_not_use_up_the_search(void **state) {
   hd_search_free(&s);
 }
 
-/* 20 tiles x 3 x 3 x 2 variants; the model is off by some per cent for each tile; the variants
- * matter a little, the same for all: one measurement in twenty comes within two per cent of the
- * best. */
+/* 20 tiles x 3 x 3 x 2 variants. The model has an error of some per cent for each tile. The
+ * variants have a small effect, the same for all tiles. Measuring one in twenty must find a time
+ * within two per cent of the best. */
 static void the_best_of_a_product_space(void **state) {
   (void)state;
   for (unsigned seed = 1; seed <= 20; seed++) {
@@ -101,14 +101,15 @@ static void a_scale_is_no_news(void **state) {
   hd_search_add(&s, "tile=2 warps=2", 2);
   hd_search_add(&s, "tile=3 warps=3", 3);
   hd_search_add(&s, "tile=1 warps=4", 1.5);
-  take(&s, 0, 50); /* everything takes fifty times as long */
+  take(&s, 0, 50); /* fifty times the predicted time */
   assert_int_equal(hd_search_next(&s), 3);
   assert_true(50 < hd_search_promise(&s, 3) && hd_search_promise(&s, 3) < 75);
   hd_search_free(&s);
 }
 
-/* What the second of two that differ in one key alone is promised to take over its prediction,
- * after the first took twice as long as predicted and a stranger did not: the mean is 1.41. */
+/* Two schedules differ in one key only. The first one took twice its predicted time, and an
+ * unrelated one its predicted time; the mean is 1.41. Returns the expected time of the second one
+ * over its prediction. */
 static double taught_across(const char *key) {
   hd_search s = {0};
   char text[64];
@@ -124,7 +125,8 @@ static double taught_across(const char *key) {
   return promise;
 }
 
-/* Schedules of one kind teach each other at once, whatever else they differ in; others do not. */
+/* A measurement corrects the schedules of the same kind at once, whatever their other keys, but
+ * hardly those of other kinds. */
 static void a_kind_teaches_and_a_word_hardly_does(void **state) {
   (void)state;
   const char *const kinds[] = {"family", "tile",    "cluster", "share",
