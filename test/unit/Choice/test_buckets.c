@@ -35,7 +35,7 @@ static void a_broken_plan_is_refused(void **state) {
   for (size_t i = 0; i < HD_COUNT(broken); i++) {
     hd_bucket_plan plan;
     if (hd_bucket_plan_parse(NULL, HD_NOWHERE, broken[i], &plan) != HEDDLE_INVALID)
-      fail_msg("taken: %s", broken[i]);
+      fail_msg("accepted: %s", broken[i]);
   }
 }
 

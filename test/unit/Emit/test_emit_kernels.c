@@ -69,8 +69,8 @@ static void emit_and_assemble(const char *target, hd_strbuf *text) {
   heddle_context_free(ctx);
 }
 
-/* Shapes whose chunks are distributed down the rows, along a row, or freely, for every width, with
- * and without panels. */
+/* Shapes with each order of chunks (DOWN, ALONG, LOOSE), for every width, with and without
+ * panels. */
 static void test_copies(void **state) {
   (void)state;
   static const struct shape {

@@ -64,7 +64,7 @@ static void assert_said(const fixture *f, const char *rule) {
   for (size_t i = 0; heddle_context_get(f->ctx, i); i++)
     if (strcmp(heddle_context_get(f->ctx, i)->rule, rule) == 0)
       return;
-  fail_msg("nothing of rule %s was said", rule);
+  fail_msg("no diagnostic of rule %s", rule);
 }
 
 /* Passes arguments by name, for n columns. */
