@@ -1,6 +1,7 @@
 #include "compile_input.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -118,17 +119,31 @@ static heddle_compile_options options_of(const compile_input *in) {
                                   .cache = in->cache};
 }
 
+/* With many schedules ptxas takes seconds: on a terminal a line says so until clear_progress. */
+static void tell_progress(const compile_input *in) {
+  const hd_problem *p = &in->front.problem;
+  int32_t n = in->plan.n > 1 ? in->plan.n : 1;
+  if (isatty(STDERR_FILENO))
+    fprintf(stderr, "compiling %s for %s: %d schedule%s%s\r", hd_op_str(p->kernel, HD_ATTR_NAME),
+            p->target->name, n, n > 1 ? "s" : "", in->ptxas_path ? ", then ptxas" : "");
+}
+
+static void clear_progress(void) {
+  if (isatty(STDERR_FILENO))
+    fputs("\033[K", stderr);
+}
+
 heddle_status compile_input_compile(heddle_context *ctx, compile_input *in, trial_kernel *kernel) {
   heddle_compile_options options = options_of(in);
   HD_TRY(compile_input_front(ctx, in));
-  if (!in->plan.n) {
-    HD_TRY(hd_compile_front(ctx, &in->front, NULL, &options, &kernel->compiled));
-    return trial_kernel_open(ctx, kernel);
-  }
   hd_chosen chosen = {.plan = in->plan, .tuned = in->tuned};
   memcpy(chosen.hint_mnk, in->hint_mnk, sizeof chosen.hint_mnk);
-  HD_TRY(hd_compile_front(ctx, &in->front, &chosen, &options, &kernel->compiled));
-  if (chosen.fell_back[0] && chosen.plan.n == 1)
+  tell_progress(in);
+  heddle_status status = hd_compile_front(ctx, &in->front, in->plan.n ? &chosen : NULL, &options,
+                                          &kernel->compiled);
+  clear_progress();
+  HD_TRY(status);
+  if (in->plan.n && chosen.fell_back[0] && chosen.plan.n == 1)
     in->entry = NULL; /* a schedule other than the measured one was compiled */
   in->plan = chosen.plan;
   return trial_kernel_open(ctx, kernel);
