@@ -28,6 +28,14 @@ static void make_tmap(const hd_op *op, hd_tmap_recipe *recipe) {
   }
 }
 
+/* Whether a variant can hold the kernel's parameters. */
+static bool params_fit(const hd_emit_kernel *kernel) {
+  int32_t n_tmaps = 0;
+  for (int32_t i = 0; i < kernel->n_params; i++)
+    n_tmaps += kernel->param[i]->kind == HD_OP_TMAP;
+  return kernel->n_params <= HD_MAX_PARAMS && n_tmaps <= HD_MAX_TMAPS;
+}
+
 static void make_params(const hd_emit_kernel *kernel, hd_variant *variant) {
   for (int32_t i = 0; i < kernel->n_params; i++) {
     const hd_op *op = kernel->param[i];
@@ -241,6 +249,9 @@ heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p,
                    .act = hd_arena_strdup(arena, p->act),
                    .user_function = p->user ? hd_arena_strdup(arena, p->user) : NULL};
   hd_hash_format(hash, m.hash);
+  for (int32_t i = 0; i < emitted->n_kernels; i++)
+    if (!params_fit(&emitted->kernel[i]))
+      return HD_BUG(ctx, "a kernel has more parameters or tensor maps than a manifest holds");
   HD_TRY(make_variants(ctx, p, plans, emitted, arena, &m));
   HD_TRY(hd_manifest_check(ctx, &m));
   hd_manifest_index(&m);
