@@ -84,6 +84,13 @@ static void check_map(hd_ck_kernel *k, const hd_op *map, const hd_op *buffer) {
   hd_strbuf_free(&text);
 }
 
+static bool has_argument(const hd_ck_kernel *k, hd_arg_kind arg) {
+  HD_FOR_OPS(op, k->program.kernel->regions[0])
+  if (op->kind == HD_OP_ARG && hd_op_arg(op) == arg)
+    return true;
+  return false;
+}
+
 /* f32 scales: one line per k-block, one scale for each `rows` rows of A, or column of B. */
 static void check_scale_map(hd_ck_kernel *k, const hd_op *map, hd_arg_kind arg) {
   enum { BYTES = 4 };
@@ -94,21 +101,21 @@ static void check_scale_map(hd_ck_kernel *k, const hd_op *map, hd_arg_kind arg) 
   const hd_expr *dims = hd_op_attr(map, HD_ATTR_DIMS)->exprs;
   const hd_expr *strides = hd_op_attr(map, HD_ATTR_STRIDES)->exprs;
   const int64_t *box = hd_op_attr(map, HD_ATTR_BOX)->ints;
-  bool right = block && hd_op_attr(map, HD_ATTR_BOX)->n == 2 && box[1] == 1 &&
+  int32_t rank = hd_op_attr(map, HD_ATTR_BOX)->n;
+  bool batch = has_argument(k, of_b ? HD_ARG_STRIDE_B : HD_ARG_STRIDE_A);
+  int64_t lines = block ? (hd_op_int(product, HD_ATTR_K, 0) + block - 1) / block : 0;
+  bool apart = rank == 3 && box[2] == 1 && lines && hd_expr_is(&dims[2], HD_ARG_G, 1, 1) &&
+               hd_expr_is(&strides[2], of_b ? HD_ARG_LDSB : HD_ARG_LDSA, BYTES * lines, 1);
+  bool right = block && (apart || (rank == 2 && !batch)) && box[1] == 1 &&
                hd_op_elem(map, HD_ATTR_TYPE) == HEDDLE_F32 &&
                hd_expr_is(&dims[0], of_b ? HD_ARG_N : HD_ARG_M, 1, rows) &&
                hd_expr_is(&dims[1], HD_ARG_K, 1, block) &&
                hd_expr_is(&strides[1], of_b ? HD_ARG_LDSB : HD_ARG_LDSA, BYTES, 1);
   if (!right)
-    hd_ck_static_find(k, "data", map, "f32, a scale for each `rows` of m (or n), a line a k-block",
+    hd_ck_static_find(k, "data", map,
+                      "f32, a scale for each `rows` of m (or n), a line a k-block; in a batch the "
+                      "index of the product",
                       "a tensor map of other block scales than the product's");
-}
-
-static bool has_argument(const hd_ck_kernel *k, hd_arg_kind arg) {
-  HD_FOR_OPS(op, k->program.kernel->regions[0])
-  if (op->kind == HD_OP_ARG && hd_op_arg(op) == arg)
-    return true;
-  return false;
 }
 
 static void check_use(hd_ck_kernel *k, const hd_op *op, const struct use *use) {

@@ -6,21 +6,6 @@ static uint64_t b_tag(int64_t byte, int64_t row) {
   return (uint64_t)byte << 32 | (uint64_t)(row & UINT32_MAX);
 }
 
-uint64_t hd_ck_matrix_tag(hd_ck_machine *m, const hd_op *op, int64_t g) {
-  hd_ck_extents *x = m->extents;
-  if (g == 0 || m->at.far)
-    return 0;
-  for (int32_t i = 1; i <= x->n_matrices; i++)
-    if (x->matrix[i] == g)
-      return (uint64_t)i;
-  if (x->n_matrices == HD_CK_MATRICES - 1) {
-    hd_ck_undecided(m, op, "a CTA that computes products of more than 255 matrices of a batch");
-    return 0;
-  }
-  x->matrix[++x->n_matrices] = g;
-  return (uint64_t)x->n_matrices;
-}
-
 /* Adds matrix g to a tag of B, in the bits above the byte. */
 static uint64_t b_tag_of(hd_ck_machine *m, const hd_op *op, int64_t g, uint64_t tag) {
   uint64_t matrix = hd_ck_matrix_tag(m, op, g);
@@ -232,7 +217,7 @@ void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   if (!hd_ck_is_aligned(m, w, step, "the first byte of a box in its row", x * elem, HD_CK_BOX_UNIT))
     return;
   if (is_scale_map(map))
-    return land(m, w, step, barrier, region, hd_ck_copy_scale_box(m, step, &region, x, y));
+    return land(m, w, step, barrier, region, hd_ck_copy_scale_box(m, w, step, &region, x, y));
   int64_t run = region.buffer->run;
   uint64_t tag = b_tag(x * elem, run ? y * 4 * run : y);
   land(m, w, step, barrier, region,

@@ -98,6 +98,7 @@ typedef struct hd_ck_tiles {
  * `end` on hold undefined sums, which must not be stored to D. */
 typedef struct hd_ck_content {
   int64_t block, k_block, strip, col, end, scaled;
+  int64_t scales_of[2]; /* the product whose f32 block scales of A and B were applied */
   int32_t scaled_rows; /* rows of A per scale: `scaled` counts blocks of so many rows; 0: 1 */
   int32_t run; /* consecutive columns of a lane; B and accumulators */
   int32_t step, n_steps;
@@ -291,6 +292,7 @@ typedef struct hd_ck_extents {
   const hd_op *a_op, *b_op, *store_op;
   int64_t g;             /* products of a batch, from tile_coord; 0: none */
   bool apart_a, apart_b; /* the operand has a batch stride */
+  bool scales_apart[2]; /* each product has f32 block scales of A, of B of its own */
   int64_t stride_b;      /* elements; 0: none */
   int64_t matrix[HD_CK_MATRICES]; /* matrices of B and D so far, by the number in their tags */
   int32_t n_matrices;             /* not counting the first, which is 0 */
@@ -412,6 +414,8 @@ uint32_t hd_ck_access_add(hd_ck_machine *m, const hd_ck_warp *w, hd_ck_access ac
 /* Checks the access against the history of the region and adds it. tag: of the first cell. */
 void hd_ck_access_write(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_region region,
                         uint64_t tag);
+/* The small number that identifies a matrix of a batch in tags. */
+uint64_t hd_ck_matrix_tag(hd_ck_machine *m, const hd_op *op, int64_t g);
 /* Returns the tag of the first cell; the others must follow it (else finding `data`). */
 uint64_t hd_ck_access_read(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_region region);
 /* The same if they need not follow: *other is the first byte that does not; INT64_MAX: none. */
@@ -448,8 +452,6 @@ void hd_ck_barriers_finish(hd_ck_machine *m);
 extern const hd_ck_frag hd_ck_no_frag;
 void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
-/* The small number that identifies a matrix of a batch in tags. */
-uint64_t hd_ck_matrix_tag(hd_ck_machine *m, const hd_op *op, int64_t g);
 void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_copies_finish(hd_ck_machine *m);
 void hd_ck_load(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);

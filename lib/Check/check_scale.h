@@ -16,8 +16,8 @@ void hd_ck_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, const 
 bool hd_ck_scales_extent(const hd_ck_extents *extents, int which, int64_t *expected, int64_t *got);
 /* --- check_promote.c ------------------------------------------------------------------------- */
 /* The tag of a box of f32 scales, from (x, k-block y) of their tensor map on, at `region`. */
-uint64_t hd_ck_copy_scale_box(hd_ck_machine *m, const hd_ck_step *step, const hd_ck_region *region,
-                              int64_t x, int64_t y);
+uint64_t hd_ck_copy_scale_box(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                              const hd_ck_region *region, int64_t x, int64_t y);
 void hd_ck_promote(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* --- check_scale_tile.c --------------------------------------------------------------------- */
 /* A bulk copy of `bytes` of block scales from byte `from` on. Returns the tag. */

@@ -3,6 +3,21 @@
 #include "Check/check_machine.h"
 #include "Support/memory.h"
 
+uint64_t hd_ck_matrix_tag(hd_ck_machine *m, const hd_op *op, int64_t g) {
+  hd_ck_extents *x = m->extents;
+  if (g == 0 || m->at.far)
+    return 0;
+  for (int32_t i = 1; i <= x->n_matrices; i++)
+    if (x->matrix[i] == g)
+      return (uint64_t)i;
+  if (x->n_matrices == HD_CK_MATRICES - 1) {
+    hd_ck_undecided(m, op, "a CTA that computes products of more than 255 matrices of a batch");
+    return 0;
+  }
+  x->matrix[++x->n_matrices] = g;
+  return (uint64_t)x->n_matrices;
+}
+
 /* --- rules ---------------------------------------------------------------------------------- */
 
 static bool is_write(hd_ck_access_kind kind) {

@@ -37,6 +37,12 @@ static void check_sum(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
   int64_t scales = c->scaled_rows > 1 ? row / c->scaled_rows : row;
   if (c->scaled && c->scaled != scales + 1)
     wrong_data(m, w, step, "first row of A's block scales", c->scaled - 1, scales);
+  for (int i = 0; c->scaled && i < 2; i++) {
+    int64_t of = x->scales_apart[i] && !m->at.far ? g : 0;
+    if (c->scales_of[i] != of)
+      wrong_data(m, w, step, i ? "product of B's block scales" : "product of A's block scales",
+                 c->scales_of[i], of);
+  }
   const hd_op *product = m->program->product.op;
   if (product && hd_op_has(product, HD_ATTR_ROWS) && !c->scaled)
     wrong_data(m, w, step, "sums without block scales; k-blocks scaled", 0, n_k_blocks);

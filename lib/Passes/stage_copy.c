@@ -311,6 +311,8 @@ static void copy_scale_boxes(hd_stage *st, hd_builder *b, const hd_tile_place *p
   for (int32_t i = 0; i < n; i += box) {
     hd_op *op = hd_build_op(b, HD_OP_COPY_TMA, (hd_type){0}, 5, st->map_scales[which],
                             st->scales[which], cursor, hd_arith_const(b, HD_OP_ADD, first, i), kg);
+    if (hd_scales_apart(&st->p, which))
+      hd_op_add_operand(st->module, op, place->g);
     hd_op_set_int(st->module, op, HD_ATTR_OFFSET, i * BYTES);
     hd_op_set_int(st->module, op, HD_ATTR_BYTES, box * BYTES);
   }

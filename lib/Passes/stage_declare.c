@@ -154,15 +154,21 @@ static void set_slot(hd_stage *st, hd_op *op) {
     set_plane(st, op, n, m, st->slot.cols, st->slot.rows, hd_is_batch(&st->p));
 }
 
-/* The map of f32 block scales: one line per k-block; a box is a part of a line. */
+/* The map of f32 block scales: one line per k-block; a box is a part of a line. In a batch the last
+ * dimension is the product's index, whose scales begin after the lines of the product before. */
 static void set_scale_map(hd_stage *st, hd_op *op, int which) {
   enum { BYTES = 4 };
-  int32_t rows = which ? 1 : st->p.block_rows;
-  hd_expr dims[] = {{which ? HD_ARG_N : HD_ARG_M, 1, 0, rows}, {HD_ARG_K, 1, 0, st->p.block}};
-  hd_expr strides[] = {{0}, {which ? HD_ARG_LDSB : HD_ARG_LDSA, BYTES, 0, 1}};
-  hd_op_set_exprs(st->module, op, HD_ATTR_DIMS, dims, 2);
-  hd_op_set_exprs(st->module, op, HD_ATTR_STRIDES, strides, 2);
-  hd_op_set_ints(st->module, op, HD_ATTR_BOX, (int64_t[]){hd_stage_scale_box(st, which), 1}, 2);
+  int32_t rows = which ? 1 : st->p.block_rows, rank = hd_scales_apart(&st->p, which) ? 3 : 2;
+  int64_t lines = (st->p.k.value + st->p.block - 1) / st->p.block;
+  hd_arg_kind pitch = which ? HD_ARG_LDSB : HD_ARG_LDSA;
+  hd_expr dims[] = {{which ? HD_ARG_N : HD_ARG_M, 1, 0, rows},
+                    {HD_ARG_K, 1, 0, st->p.block},
+                    {HD_ARG_G, 1, 0, 1}};
+  hd_expr strides[] = {{0}, {pitch, BYTES, 0, 1}, {pitch, BYTES * lines, 0, 1}};
+  hd_op_set_exprs(st->module, op, HD_ATTR_DIMS, dims, rank);
+  hd_op_set_exprs(st->module, op, HD_ATTR_STRIDES, strides, rank);
+  hd_op_set_ints(st->module, op, HD_ATTR_BOX, (int64_t[]){hd_stage_scale_box(st, which), 1, 1},
+                 rank);
 }
 static void set_scale_map_a(hd_stage *st, hd_op *op) { set_scale_map(st, op, 0); }
 static void set_scale_map_b(hd_stage *st, hd_op *op) { set_scale_map(st, op, 1); }

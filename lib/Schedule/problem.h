@@ -104,6 +104,9 @@ static inline int32_t hd_elems_per_byte(heddle_elem elem) {
 /* Block scales per row of A, or column of B, in a k-block. */
 int32_t hd_scales_a_row(const hd_problem *problem);
 /* Block scales of f32, which no instruction applies: the sums of a k-block are promoted. */
+/* Whether each product of a batch, or each group, has block scales of its own of A (which 0) or B
+ * (1). They follow each other: the lines of product 0, those of product 1, … */
+bool hd_scales_apart(const hd_problem *problem, int which);
 static inline bool hd_scales_promoted(const hd_problem *problem) {
   return problem->block && problem->block_a.elem == HEDDLE_F32;
 }

@@ -149,6 +149,31 @@ int64_t hd_combine_pitch(const hd_problem *p) {
   return (rows + RUN - 1) / RUN * RUN;
 }
 
+bool hd_scales_apart(const hd_problem *p, int which) {
+  return which ? hd_has_stride(p, &p->b) : hd_is_batch(p) && !p->a_shared;
+}
+
+/* The scale matrices of a batch follow each other, k-block by k-block, without a stride of their
+ * own. A tensor map of them therefore needs the number of k-blocks. */
+static heddle_status check_blocks(heddle_context *ctx, const hd_problem *p) {
+  if (!p->block)
+    return HEDDLE_OK;
+  if (hd_is_grouped(p)) /* the scales of a group's first column may begin between 16 bytes */
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->offsets->loc, "problem.groups",
+                    "got groups with block scales, which TMA loads from every fourth column on; "
+                    "legal: scale_a, scale_b of the epilogue; nearest: one launch for each group");
+  if (!hd_scales_promoted(p))
+    REFUSE(HEDDLE_UNSUPPORTED, p->g.op,
+           "got a batch with block scales of %s; legal: f32 on sm_90a, or scale_a, scale_b of the "
+           "epilogue; nearest: one launch for each product",
+           heddle_elem_get(p->block_a.elem)->name);
+  if (!p->k.value)
+    REFUSE(HEDDLE_UNSUPPORTED, p->k.op,
+           "got a batch with block scales and a k known only at launch; legal: size {dim = k, "
+           "value = …}");
+  return HEDDLE_OK;
+}
+
 heddle_status hd_problem_check_batch(heddle_context *ctx, const hd_problem *p) {
   const struct {
     const hd_dense *operand;
@@ -169,9 +194,6 @@ heddle_status hd_problem_check_batch(heddle_context *ctx, const hd_problem *p) {
     REFUSE(HEDDLE_INVALID, p->g.op, "got g %s%lld; legal: up to %d; nearest: %d",
            p->g.value ? "= " : "up to ", (long long)(p->g.value ? p->g.value : p->g.max),
            HD_BATCH_MOST, HD_BATCH_MOST);
-  if (p->block)
-    REFUSE(HEDDLE_UNSUPPORTED, p->g.op,
-           "got a batch with block scales; legal: scale_a, scale_b of the epilogue; nearest: one "
-           "launch for each product");
+  HD_TRY(check_blocks(ctx, p));
   return hd_is_grouped(p) ? HEDDLE_OK : check_d(ctx, p);
 }

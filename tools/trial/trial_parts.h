@@ -97,6 +97,8 @@ int64_t trial_scales_a_k_block(const hd_manifest *manifest);
 int64_t trial_scales_a_row(const hd_manifest *manifest, const trial_shape *shape);
 /* Rows of scales of A (which 0) or B. */
 int64_t trial_scaled_rows(const hd_manifest *manifest, const trial_shape *shape, int which);
+/* Scale matrices of operand `which`: one for each product of a batch, or one for all. */
+int64_t trial_scale_matrices(const hd_manifest *manifest, const trial_shape *shape, int which);
 /* Bytes of the scales of operand `which` (0: A). */
 int64_t trial_block_scale_bytes(const hd_manifest *manifest, const trial_shape *shape, int which);
 /* Generates or reads the scales of operand `which`, and stores them to `to` as the kernel reads

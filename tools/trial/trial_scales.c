@@ -26,6 +26,10 @@ int64_t trial_scaled_rows(const hd_manifest *manifest, const trial_shape *s, int
   return ((which ? s->n : s->m) + each - 1) / each;
 }
 
+int64_t trial_scale_matrices(const hd_manifest *manifest, const trial_shape *s, int which) {
+  return hd_manifest_arg(manifest, which ? HD_ARG_STRIDE_B : HD_ARG_STRIDE_A) ? s->g : 1;
+}
+
 static int64_t scale_bytes(const hd_manifest *manifest) {
   const hd_arg *arg = hd_manifest_arg(manifest, HD_ARG_BLOCK_SCALE_A);
   return arg ? heddle_elem_get(arg->elem)->container_bits / 8 : 1;
@@ -56,20 +60,23 @@ static int64_t place_of(const hd_manifest *manifest, int64_t pitch, int64_t row,
 /* K-blocks are `pitch` apart, and the last one ends with its last scale. Tiles are complete. */
 int64_t trial_block_scale_bytes(const hd_manifest *manifest, const trial_shape *s, int which) {
   int64_t each = trial_scales_a_k_block(manifest), rows = trial_scaled_rows(manifest, s, which);
-  int64_t k_blocks = (trial_scales_a_row(manifest, s) + each - 1) / each;
+  int64_t k_blocks = (trial_scales_a_row(manifest, s) + each - 1) / each *
+                     trial_scale_matrices(manifest, s, which);
   int64_t pitch = which ? s->ldsb : s->ldsa;
   return (manifest->scale_tiles ? (rows + 127) / 128 * pitch
                                 : (k_blocks - 1) * pitch + rows * each) * scale_bytes(manifest);
 }
 
-/* Injects a fault into one scale of the last row and k-block: increments a byte (exponent or lowest
- * mantissa bit), or doubles an f32. */
-static void inject(const hd_manifest *manifest, const trial_shape *s, int64_t rows, int64_t pitch,
-                   uint8_t *to) {
+/* Injects a fault into one scale of the last row and k-block, in a batch of the last product:
+ * increments a byte (exponent or lowest mantissa bit), or doubles an f32. */
+static void inject(const hd_manifest *manifest, const trial_shape *s, int which, uint8_t *to) {
   int64_t each = trial_scales_a_k_block(manifest), whole_blocks = s->k / manifest->scale_block;
   /* The last k-block with a whole block: a partial block could be all zeros. */
   int64_t block = whole_blocks > 0 ? (whole_blocks - 1) / each * each : 0;
-  int64_t at = place_of(manifest, pitch, rows - 1, block);
+  if (trial_scale_matrices(manifest, s, which) > 1)
+    block += (s->g - 1) * trial_scales_a_row(manifest, s);
+  int64_t row = trial_scaled_rows(manifest, s, which) - 1;
+  int64_t at = place_of(manifest, which ? s->ldsb : s->ldsa, row, block);
   if (scale_bytes(manifest) > 1)
     ((float *)(void *)to)[at] *= 2;
   else
@@ -96,7 +103,10 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
   heddle_elem elem = hd_manifest_arg(manifest, kind)->elem;
   int64_t rows = trial_scaled_rows(manifest, s, which), pitch = which ? s->ldsb : s->ldsa;
   int64_t bytes = scale_bytes(manifest);
-  int64_t blocks = trial_scales_a_row(manifest, s), each = trial_scales_a_k_block(manifest);
+  int64_t each = trial_scales_a_k_block(manifest);
+  /* The scales of the products of a batch follow each other like those of a longer k. */
+  int64_t n_matrices = trial_scale_matrices(manifest, s, which);
+  int64_t blocks = trial_scales_a_row(manifest, s) * n_matrices;
   if (r->block_scale_file[which]) {
     HD_TRY(read_scales(ctx, r->block_scale_file[which], elem, (uint64_t)rows, (uint64_t)blocks,
                        scales));
@@ -112,7 +122,7 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
       .elem = manifest->a_elem,
       .block = (uint32_t)manifest->scale_block,
       .rows = (uint64_t)rows,
-      .k = (uint64_t)s->k,
+      .k = (uint64_t)(n_matrices > 1 ? blocks * manifest->scale_block : s->k),
       .scale_bytes = (uint32_t)bytes};
   bool pairs = which == 0 && hd_act_is_pair(manifest->act);
   HD_TRY((pairs ? pack_pairs : heddle_block_scale_pack)(
@@ -126,6 +136,6 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
     for (int64_t i = blocks; i % each; i++)
       to[place_of(manifest, pitch, row, i)] = PAD;
   if (r->fault == (which ? TRIAL_FAULT_SCALE_B : TRIAL_FAULT_SCALE))
-    inject(manifest, s, rows, pitch, to);
+    inject(manifest, s, which, to);
   return HEDDLE_OK;
 }

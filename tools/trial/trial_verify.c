@@ -174,6 +174,18 @@ typedef struct by_index {
   uint8_t *b, *d;
 } by_index;
 
+/* The block scales of product g. Products with scales of their own have them beside each other: a
+ * row of scales is as long as all of them. */
+static hd_matrix block_scales(const hd_manifest *manifest, const trial_data *data, int which,
+                              int64_t g) {
+  heddle_elem elem = hd_manifest_arg(manifest, HD_ARG_BLOCK_SCALE_A)->elem;
+  int64_t n = trial_scales_a_row(manifest, &data->shape);
+  int64_t n_matrices = trial_scale_matrices(manifest, &data->shape, which);
+  int64_t at = n_matrices > 1 ? g * n : 0;
+  return (hd_matrix){data->scales[which] + hd_elem_bytes(elem, (size_t)at), elem,
+                     (uint64_t)(n_matrices * n), 1};
+}
+
 static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
                               const trial_data *data, const by_index *columns, int64_t g,
                               hd_reference *r) {
@@ -202,12 +214,11 @@ static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
                           1, 1};
   r->scale_a = scale(data, HD_ARG_SCALE_A, g, manifest->scale_a_one);
   r->scale_b = scale(data, HD_ARG_SCALE_B, g, manifest->scale_b_one);
-  uint64_t n_blocks = manifest->scale_block ? (uint64_t)trial_scales_a_row(manifest, s) : 0;
   const hd_arg *block_a = hd_manifest_arg(manifest, HD_ARG_BLOCK_SCALE_A);
   r->block = (unsigned)manifest->scale_block;
   if (block_a) {
-    r->block_a = (hd_matrix){data->scales[0], block_a->elem, n_blocks, 1};
-    r->block_b = (hd_matrix){data->scales[1], block_a->elem, n_blocks, 1};
+    r->block_a = block_scales(manifest, data, 0, g);
+    r->block_b = block_scales(manifest, data, 1, g);
     r->block_rows = (unsigned)manifest->scale_rows;
   }
   if (has_user(manifest))
