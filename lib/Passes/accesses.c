@@ -7,14 +7,12 @@ bool hd_is_copy(const hd_op *op) {
          op->kind != HD_OP_STAGE_TILE && op->kind != HD_OP_GROUP_TABLE;
 }
 
-static bool reads_groups(const hd_op *op) {
-  return op->kind == HD_OP_GROUP_COUNT || op->kind == HD_OP_GROUP_FIND;
-}
-
 bool hd_is_read(const hd_op *op) {
   uint32_t effects = hd_op_effects(op->kind);
-  return !reads_groups(op) && (effects & HD_EFFECT_RD_SHARED) &&
-         !(effects & (HD_EFFECT_WR_SHARED | HD_EFFECT_WR_GLOBAL)) && op->kind != HD_OP_PARTIAL_ADD;
+  bool only_reads = (effects & HD_EFFECT_RD_SHARED) &&
+                    !(effects & (HD_EFFECT_WR_SHARED | HD_EFFECT_WR_GLOBAL));
+  return only_reads && op->kind != HD_OP_GROUP_COUNT && op->kind != HD_OP_GROUP_FIND &&
+         op->kind != HD_OP_PARTIAL_ADD;
 }
 
 bool hd_is_weights(const hd_op *op) {

@@ -3,39 +3,27 @@
 #include "Passes/plan.h"
 #include "Support/diag.h"
 
-static heddle_status refuse_but_one(heddle_context *ctx, const hd_module *module) {
-  const hd_op *kernel = module->body->first;
-  if (kernel && !kernel->next)
-    return HEDDLE_OK;
-  return hd_error(ctx, HEDDLE_UNSUPPORTED,
-                  kernel ? kernel->next->loc : (hd_loc){.file = module->file}, "compile.one-kernel",
-                  "got %s to compile; legal: one kernel", kernel ? "more" : "none");
-}
-
-/* The last pass that has run on a kernel at tile level, found by the attributes of its matmul. */
-static const char *find_last_pass(hd_op *kernel) {
-  static const struct {
-    hd_attr_key has;
-    const char *pass;
-  } left[] = {{HD_ATTR_SWIZZLE, "select_operand_path"}, {HD_ATTR_FRAGMENTS, "assign_fragments"}};
-  const hd_op *matmul = hd_find_op(kernel->regions[0], HD_OP_MATMUL);
-  for (size_t i = 0; i < HD_COUNT(left); i++)
-    if (hd_op_has(matmul, left[i].has))
-      return left[i].pass;
-  return "tile";
-}
-
 static heddle_status read_module(hd_pass_context *pass, hd_module *module, hd_front *front) {
   hd_plan *plan;
   static const hd_pipeline_options to_legalize = {.stop_after = "legalize"};
   bool has_plan = module->level == HD_LEVEL_TILE;
   HD_TRY(has_plan ? hd_verify(pass->ctx, module, NULL)
                   : hd_run_pipeline(pass, module, &to_legalize));
-  HD_TRY(refuse_but_one(pass->ctx, module));
-  HD_TRY(hd_plan_of(pass->ctx, module, module->body->first, &plan));
+  hd_op *kernel = module->body->first;
+  if (!kernel || kernel->next)
+    return hd_error(pass->ctx, HEDDLE_UNSUPPORTED,
+                    kernel ? kernel->next->loc : (hd_loc){.file = module->file},
+                    "compile.one-kernel", "got %s to compile; legal: one kernel",
+                    kernel ? "more" : "none");
+  HD_TRY(hd_plan_of(pass->ctx, module, kernel, &plan));
   front->problem = plan->p;
   front->schedule = plan->s;
-  front->last_pass = has_plan ? find_last_pass(plan->p.kernel) : "legalize";
+  /* At tile level the attributes of the matmul tell which pass has run last. */
+  const hd_op *matmul = plan->p.matmul;
+  front->last_pass = !has_plan                              ? "legalize"
+                     : hd_op_has(matmul, HD_ATTR_SWIZZLE)   ? "select_operand_path"
+                     : hd_op_has(matmul, HD_ATTR_FRAGMENTS) ? "assign_fragments"
+                                                            : "tile";
   return HEDDLE_OK;
 }
 

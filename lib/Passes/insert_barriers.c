@@ -222,21 +222,16 @@ static hd_op *role_with(hd_op *kernel, bool (*want)(const hd_op *op), hd_accesse
   return NULL;
 }
 
-/* CTAs that receive a copy: a multicast copy goes to the whole cluster. */
-static int64_t count_sharers(const hd_ring *r) {
-  for (int32_t i = 0; i < r->copies.n; i++)
-    if (hd_op_has(r->copies.op[i], HD_ATTR_MULTICAST))
-      return hd_op_int(r->kernel, HD_ATTR_CLUSTER, 1);
-  return 1;
-}
-
 static void insert_ring(hd_ring *r) {
   hd_value *buffer = NULL;
   for (int32_t i = 0; !buffer && i < r->copies.op[0]->n_operands; i++)
     if (r->copies.op[0]->operands[i]->type.kind == HD_TYPE_BUFFER)
       buffer = r->copies.op[0]->operands[i];
   r->stages = hd_op_int(buffer->op, HD_ATTR_STAGES, 0);
-  r->sharers = count_sharers(r);
+  r->sharers = 1; /* CTAs that receive a copy: a multicast copy goes to the whole cluster */
+  for (int32_t i = 0; i < r->copies.n; i++)
+    if (hd_op_has(r->copies.op[i], HD_ATTR_MULTICAST))
+      r->sharers = hd_op_int(r->kernel, HD_ATTR_CLUSTER, 1);
   r->wraps = hd_most_turns(hd_loop_of(r->copies.op[r->copies.n - 1])) > r->stages;
   place_around_roles(r);
   hd_ring_place_producer(r);
@@ -369,22 +364,18 @@ static void place_grid_wait(hd_module *m, hd_op *kernel) {
 
 /* --- groups -------------------------------------------------------------------------------- */
 
-/* Whether a CTA barrier follows the op before the roles start. A relaxed cluster sync does not
- * count. */
-static bool is_met(const hd_op *op) {
-  while (op && op->kind != HD_OP_ROLE && op->kind != HD_OP_CTA_SYNC)
-    op = op->next;
-  return op && op->kind == HD_OP_CTA_SYNC;
-}
-
-/* One warp writes the table of groups; the CTA synchronises before it is read. The offsets come
- * from the predecessor kernel, so all threads wait for it here. */
+/* One warp writes the table of groups; the CTA synchronises before it is read. A relaxed cluster
+ * sync does not count. The offsets come from the predecessor kernel, so all threads wait for it
+ * here. */
 static void place_groups_table(hd_module *m, hd_op *kernel) {
   hd_op *table = hd_find_op(kernel->regions[0], HD_OP_GROUP_TABLE);
   if (!table)
     return;
+  const hd_op *sync = table->next;
+  while (sync && sync->kind != HD_OP_ROLE && sync->kind != HD_OP_CTA_SYNC)
+    sync = sync->next;
   hd_builder b = hd_builder_after(m, table);
-  if (!is_met(table))
+  if (!sync || sync->kind == HD_OP_ROLE)
     hd_build_op(&b, HD_OP_CTA_SYNC, (hd_type){0}, 0);
   if (!hd_op_has(kernel, HD_ATTR_DEPENDENT))
     return;

@@ -64,16 +64,6 @@ static int32_t batch_outputs(const hd_accesses *batch, hd_value **list) {
   return n;
 }
 
-/* Metadata registers, which the batch reads while it runs. */
-static int32_t batch_metadata(const hd_accesses *batch, hd_value **list) {
-  int32_t n = 0;
-  for (int32_t i = 0; i < batch->n; i++) {
-    const hd_op *op = batch->op[i];
-    n = add_once(list, n, op->operands[op->n_operands - 2]);
-  }
-  return n;
-}
-
 /* Inserts: fence, (the batch), commit, wait until at most `pending` batches are in flight. */
 static void place_batch(hd_module *m, const hd_accesses *batch, int32_t pending) {
   hd_value **list = new_list(m, 2 * batch->n); /* accumulators and A */
@@ -85,12 +75,14 @@ static void place_batch(hd_module *m, const hd_accesses *batch, int32_t pending)
   hd_op_set_int(m, wait, HD_ATTR_PENDING, pending);
 }
 
-/* Keeps the metadata of a batch in its registers until the load that replaces it, one iteration or
- * tile later. */
+/* Keeps the metadata of a batch, which it reads while it runs, in its registers until the load that
+ * replaces it, one iteration or tile later. */
 static void hold_metadata(hd_module *m, hd_op *loop, const hd_accesses *batch) {
   hd_value **word = new_list(m, batch->n);
   hd_op *tiles = loop->region->parent;
-  int32_t n = batch_metadata(batch, word);
+  int32_t n = 0;
+  for (int32_t i = 0; i < batch->n; i++)
+    n = add_once(word, n, batch->op[i]->operands[batch->op[i]->n_operands - 2]);
   hd_builder before = hd_builder_before(m, tiles);
   for (int32_t i = 0; i < n; i++) {
     hd_value *none = hd_build_value(&before, HD_OP_FRAG_UNDEF, word[i]->type, 0);
@@ -212,17 +204,6 @@ static bool follows_its_like(const hd_op *op) {
   return op->prev && op->prev->kind == op->kind;
 }
 
-/* A role without arrivals publishes its loads at the CTA barrier before the deallocation. */
-static void fence_loads(hd_module *m, hd_op *role) {
-  hd_accesses loads = {0};
-  hd_accesses_find(role->regions[0], is_load, &loads);
-  if (loads.n) {
-    hd_builder b = hd_builder_after(m, loads.op[loads.n - 1]);
-    hd_build_op(&b, HD_OP_TCGEN05_FENCE_BEFORE, (hd_type){0}, 0);
-  }
-  hd_accesses_free(&loads);
-}
-
 /* Fences after the last of consecutive waits, and before the first of consecutive arrivals. A
  * commit needs no fence. */
 static void fence_signals(hd_module *m, hd_op *role) {
@@ -239,8 +220,16 @@ static void fence_signals(hd_module *m, hd_op *role) {
     hd_build_op(&b, wait ? HD_OP_TCGEN05_FENCE_AFTER : HD_OP_TCGEN05_FENCE_BEFORE, (hd_type){0}, 0);
   }
   hd_accesses_free(&signals);
-  if (!arrives)
-    fence_loads(m, role);
+  if (arrives)
+    return;
+  /* A role without arrivals publishes its loads at the CTA barrier before the deallocation. */
+  hd_accesses loads = {0};
+  hd_accesses_find(role->regions[0], is_load, &loads);
+  if (loads.n) {
+    hd_builder b = hd_builder_after(m, loads.op[loads.n - 1]);
+    hd_build_op(&b, HD_OP_TCGEN05_FENCE_BEFORE, (hd_type){0}, 0);
+  }
+  hd_accesses_free(&loads);
 }
 
 /* Waits, after the consecutive loads that end with `last`, for their results. */

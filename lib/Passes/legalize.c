@@ -14,16 +14,6 @@
 
 #include "Passes/plan.h"
 
-static void add_epilogue(hd_module *m, hd_problem *p) {
-  hd_builder b = hd_builder_before(m, p->store);
-  b.loc = p->store->loc;
-  hd_op *op = hd_build_op(&b, HD_OP_EPILOGUE, p->matmul->results[0]->type, 1,
-                          p->matmul->results[0]);
-  hd_op_set_str(m, op, HD_ATTR_ACT, "none");
-  p->store->operands[HD_AT_store_x] = op->results[0];
-  p->epilogue = op;
-}
-
 static bool float_output(heddle_elem elem) {
   return elem == HEDDLE_F16 || elem == HEDDLE_BF16 || elem == HEDDLE_F32;
 }
@@ -148,25 +138,27 @@ static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
   return HEDDLE_OK;
 }
 
-static heddle_status check_launch(heddle_context *ctx, const hd_problem *p) {
-  if (!hd_op_has(p->kernel, HD_ATTR_DEPENDENT) || p->target->sm >= 90)
-    return HEDDLE_OK;
-  return hd_error(
-      ctx, HEDDLE_UNSUPPORTED, p->kernel->loc, "problem.dependent",
-      "got dependent on %s; programmatic dependent launch needs sm_90; nearest: without it",
-      p->target->name);
-}
-
 heddle_status hd_pass_legalize(hd_pass_context *pass, hd_module *module) {
   HD_FOR_OPS(kernel, module->body) {
     if (pass->target)
       hd_op_set_str(module, kernel, HD_ATTR_TARGET, pass->target);
     hd_plan *plan;
     HD_TRY(hd_plan_of(pass->ctx, module, kernel, &plan));
-    HD_TRY(check_types(pass->ctx, &plan->p));
-    HD_TRY(check_launch(pass->ctx, &plan->p));
-    if (!plan->p.epilogue)
-      add_epilogue(module, &plan->p);
+    hd_problem *p = &plan->p;
+    HD_TRY(check_types(pass->ctx, p));
+    if (hd_op_has(kernel, HD_ATTR_DEPENDENT) && p->target->sm < 90)
+      return hd_error(
+          pass->ctx, HEDDLE_UNSUPPORTED, kernel->loc, "problem.dependent",
+          "got dependent on %s; programmatic dependent launch needs sm_90; nearest: without it",
+          p->target->name);
+    if (p->epilogue)
+      continue;
+    hd_builder b = hd_builder_before(module, p->store);
+    hd_value *product = p->matmul->results[0];
+    b.loc = p->store->loc;
+    p->epilogue = hd_build_op(&b, HD_OP_EPILOGUE, product->type, 1, product);
+    hd_op_set_str(module, p->epilogue, HD_ATTR_ACT, "none");
+    p->store->operands[HD_AT_store_x] = p->epilogue->results[0];
   }
   return HEDDLE_OK;
 }

@@ -118,18 +118,6 @@ heddle_status hd_run_pass(hd_pass_context *pass, hd_module *module, const hd_pas
                   sync_name(p->sync_placed), p == pipeline ? "its author" : p[-1].name);
 }
 
-static heddle_status run_one(hd_pass_context *pass, hd_module *module, const hd_pass *p,
-                             const hd_pipeline_options *options) {
-  double start = hd_clock_seconds();
-  HD_TRY(hd_run_pass(pass, module, p));
-  double seconds = hd_clock_seconds() - start;
-  if (options->verify_each || always_verify())
-    HD_TRY(hd_verify(pass->ctx, module, p->name));
-  if (options->after)
-    options->after(options->user, p, module, seconds);
-  return HEDDLE_OK;
-}
-
 heddle_status hd_run_pipeline(hd_pass_context *pass, hd_module *module,
                               const hd_pipeline_options *options) {
   static const hd_pipeline_options defaults = {0};
@@ -141,8 +129,15 @@ heddle_status hd_run_pipeline(hd_pass_context *pass, hd_module *module,
   else
     HD_TRY(hd_verify(pass->ctx, module, NULL));
   for (size_t i = first; i < HD_COUNT(pipeline); i++) {
-    HD_TRY(run_one(pass, module, &pipeline[i], options));
-    if (options->stop_after && strcmp(options->stop_after, pipeline[i].name) == 0)
+    const hd_pass *p = &pipeline[i];
+    double start = hd_clock_seconds();
+    HD_TRY(hd_run_pass(pass, module, p));
+    double seconds = hd_clock_seconds() - start;
+    if (options->verify_each || always_verify())
+      HD_TRY(hd_verify(pass->ctx, module, p->name));
+    if (options->after)
+      options->after(options->user, p, module, seconds);
+    if (options->stop_after && strcmp(options->stop_after, p->name) == 0)
       break;
   }
   return HEDDLE_OK;

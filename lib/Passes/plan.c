@@ -122,17 +122,6 @@ static heddle_status read_key(heddle_context *ctx, const hd_op *op, hd_attr_key 
   return HEDDLE_OK;
 }
 
-static heddle_status read_row(heddle_context *ctx, hd_plan *plan) {
-  const hd_op *matmul = plan->p.matmul;
-  const char *name = hd_op_str(matmul, HD_ATTR_ROW);
-  plan->row = name ? hd_spec_find(name) : NULL;
-  if (!plan->row || plan->row->family > HD_FAMILY_TCGEN05_SP)
-    REFUSE(matmul, "plan.row", "got row \"%s\"; legal: a sparse mma, wgmma or tcgen05.mma",
-           name ? name : "");
-  plan->s.family = plan->row->family;
-  return HEDDLE_OK;
-}
-
 static heddle_status check_row(heddle_context *ctx, const hd_plan *plan) {
   const hd_spec_row *row = hd_plan_row(&plan->p, &plan->s);
   if (row != plan->row)
@@ -177,16 +166,6 @@ static heddle_status check_box(heddle_context *ctx, const hd_plan *plan) {
          plan->b_box, unit, most, share, nearest);
 }
 
-static heddle_status check_path(heddle_context *ctx, const hd_plan *plan) {
-  int32_t blocks = hd_plan_store_blocks(plan);
-  if (plan->s.store == HD_STORE_QUAD && blocks < HD_QUAD_BLOCKS)
-    REFUSE(plan->p.store, "plan.path",
-           "got path = quad where a warp stores %d blocks of 8 columns at once; legal: from "
-           "%d on; nearest: path = direct",
-           blocks, HD_QUAD_BLOCKS);
-  return HEDDLE_OK;
-}
-
 /* Reads the operand paths, if select_operand_path has run. */
 static heddle_status read_paths(heddle_context *ctx, hd_plan *plan) {
   const hd_op *matmul = plan->p.matmul;
@@ -209,7 +188,13 @@ static heddle_status read_paths(heddle_context *ctx, hd_plan *plan) {
            hd_b_variant_align(nearest, plan->p.b.elem));
   }
   HD_TRY(check_box(ctx, plan));
-  return check_path(ctx, plan);
+  int32_t blocks = hd_plan_store_blocks(plan);
+  if (plan->s.store == HD_STORE_QUAD && blocks < HD_QUAD_BLOCKS)
+    REFUSE(plan->p.store, "plan.path",
+           "got path = quad where a warp stores %d blocks of 8 columns at once; legal: from "
+           "%d on; nearest: path = direct",
+           blocks, HD_QUAD_BLOCKS);
+  return HEDDLE_OK;
 }
 
 static heddle_status read_tile_level(heddle_context *ctx, hd_plan *plan) {
@@ -217,7 +202,12 @@ static heddle_status read_tile_level(heddle_context *ctx, hd_plan *plan) {
   if (!plan->work)
     REFUSE(plan->p.kernel, "plan.attribute",
            "the kernel has no `work`; legal: a kernel at tile level");
-  HD_TRY(read_row(ctx, plan));
+  const char *row = hd_op_str(plan->p.matmul, HD_ATTR_ROW);
+  plan->row = row ? hd_spec_find(row) : NULL;
+  if (!plan->row || plan->row->family > HD_FAMILY_TCGEN05_SP)
+    REFUSE(plan->p.matmul, "plan.row",
+           "got row \"%s\"; legal: a sparse mma, wgmma or tcgen05.mma", row ? row : "");
+  plan->s.family = plan->row->family;
   for (size_t i = 0; i < HD_COUNT(places); i++)
     HD_TRY(read_key(ctx, op_of(plan, &places[i]), places[i].attr, places[i].key, &plan->s));
   HD_TRY(hd_schedule_check(ctx, &plan->p, &plan->s));
@@ -260,11 +250,6 @@ heddle_status hd_plan_of(heddle_context *ctx, hd_module *m, hd_op *kernel, hd_pl
   return HEDDLE_OK;
 }
 
-static void follow(hd_op **op, const hd_value_map *map) {
-  if (*op)
-    *op = hd_value_map_get(map, (*op)->results[0])->op;
-}
-
 hd_plan *hd_plan_clone(hd_module *m, const hd_plan *old, hd_op *kernel, const hd_value_map *map) {
   hd_plan *plan = add_plan(m, *old);
   hd_problem *p = &plan->p;
@@ -273,7 +258,8 @@ hd_plan *hd_plan_clone(hd_module *m, const hd_plan *old, hd_op *kernel, const hd
                          &p->bias.op,    &p->scale_a.op, &p->scale_b.op, &p->block_a.op,
                          &p->block_b.op};
   for (size_t i = 0; i < HD_COUNT(ops); i++)
-    follow(ops[i], map);
+    if (*ops[i])
+      *ops[i] = hd_value_map_get(map, (*ops[i])->results[0])->op;
   p->kernel = kernel;
   p->store = p->d.op = hd_find_op(kernel->regions[0], HD_OP_STORE);
   p->reduced.op = p->reduced.op ? p->store : NULL;

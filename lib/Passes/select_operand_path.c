@@ -63,17 +63,6 @@ static heddle_status select_paths(heddle_context *ctx, hd_module *m, hd_plan *pl
   return HEDDLE_OK;
 }
 
-static hd_plan *clone_behind(hd_module *m, hd_op *last, const hd_plan *plan, const char *name) {
-  hd_builder b = hd_builder_after(m, last);
-  hd_value_map map = {0};
-  hd_op *kernel = hd_op_clone(&b, plan->p.kernel, &map);
-  hd_plan *clone = hd_plan_clone(m, plan, kernel, &map);
-  hd_value_map_free(&map);
-  hd_op_set_str(m, kernel, HD_ATTR_NAME,
-                hd_arena_printf(&m->arena, "%s_%s", hd_op_str(kernel, HD_ATTR_NAME), name));
-  return clone;
-}
-
 /* Makes one clone per variant; the first variant is the kernel itself. */
 heddle_status hd_pass_select_operand_path(hd_pass_context *pass, hd_module *module) {
   HD_FOR_OPS(kernel, module->body) {
@@ -83,9 +72,15 @@ heddle_status hd_pass_select_operand_path(hd_pass_context *pass, hd_module *modu
     HD_TRY(hd_b_variant_check(pass->ctx, &plan->p, &plan->s));
     hd_op *last = kernel;
     for (int i = 1; (variant = hd_b_variant_get(&plan->p, &plan->s, i)); i++) {
-      hd_plan *clone = clone_behind(module, last, plan, variant->name);
+      hd_builder b = hd_builder_after(module, last);
+      hd_value_map map = {0};
+      last = hd_op_clone(&b, kernel, &map);
+      hd_plan *clone = hd_plan_clone(module, plan, last, &map);
+      hd_value_map_free(&map);
+      hd_op_set_str(module, last, HD_ATTR_NAME,
+                    hd_arena_printf(&module->arena, "%s_%s", hd_op_str(last, HD_ATTR_NAME),
+                                    variant->name));
       HD_TRY(select_paths(pass->ctx, module, clone, variant));
-      last = clone->p.kernel;
     }
     HD_TRY(select_paths(pass->ctx, module, plan, hd_b_variant_get(&plan->p, &plan->s, 0)));
   }

@@ -326,23 +326,8 @@ static void declare_tensor(hd_stage *st) {
   st->meta = meta->results[0];
 }
 
-/* Parts of statistics, and factors (stage_reduce.c). */
-static void declare_statistics(hd_stage *st) {
-  enum { ALIGN = 128 };
-  st->slots = hd_schedule_reduce_slots(&st->p, &st->s);
-  if (st->slots.blocks)
-    st->sr = declare_buffer(st, "statistics", st->slots.n_bytes, ALIGN, "linear", HEDDLE_F32,
-                            st->slots.n)->results[0];
-}
-
-static void declare_groups(hd_stage *st) {
-  enum { ALIGN = 128 };
-  if (hd_is_grouped(&st->p))
-    st->groups = declare_buffer(st, "groups", hd_schedule_group_bytes(&st->p), ALIGN, "linear",
-                                HEDDLE_S32, 1)->results[0];
-}
-
 static void declare_buffers(hd_stage *st) {
+  enum { ALIGN = 128 };
   int64_t block = hd_block_bytes(st->p.a_elem);
   int64_t rows = st->p.b.transposed ? st->s.tile_k : st->b_n;
   /* D and B first, since their atoms need the larger alignment. B and A form the ring. */
@@ -354,7 +339,7 @@ static void declare_buffers(hd_stage *st) {
   if (st->variant->permutes)
     hd_op_set_int(st->module, b, HD_ATTR_RUN, hd_d_run(&st->p));
   hd_op_set_int(st->module, b, HD_ATTR_SWIZZLE, st->plan->swizzle);
-  hd_op *a = declare_buffer(st, "a", st->s.tile_m / HD_SLAB_ROWS * block, 128, "packed_a",
+  hd_op *a = declare_buffer(st, "a", st->s.tile_m / HD_SLAB_ROWS * block, ALIGN, "packed_a",
                             st->p.a_elem, st->s.stages);
   hd_op_set_int(st->module, a, HD_ATTR_SLAB_BYTES, block);
   hd_op_set_int(st->module, a, HD_ATTR_META_OFFSET, HD_BLOCK_VALUE_BYTES);
@@ -366,8 +351,13 @@ static void declare_buffers(hd_stage *st) {
   st->sb = b->results[0];
   declare_scales(st);
   declare_partials(st);
-  declare_statistics(st);
-  declare_groups(st);
+  st->slots = hd_schedule_reduce_slots(&st->p, &st->s); /* parts of statistics, and factors */
+  if (st->slots.blocks)
+    st->sr = declare_buffer(st, "statistics", st->slots.n_bytes, ALIGN, "linear", HEDDLE_F32,
+                            st->slots.n)->results[0];
+  if (hd_is_grouped(&st->p))
+    st->groups = declare_buffer(st, "groups", hd_schedule_group_bytes(&st->p), ALIGN, "linear",
+                                HEDDLE_S32, 1)->results[0];
 }
 
 /* ceil(x / unit) */

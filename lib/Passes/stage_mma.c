@@ -70,16 +70,6 @@ static void load_scales(hd_stage *st, hd_builder *b, hd_operand_id operand, hd_v
   }
 }
 
-/* The scales of a step follow those of the previous step, in the same word or in the next one. */
-static void load_step_scales(hd_stage *st, hd_builder *b, const warp_tile *t, hd_value *cursor,
-                             int32_t step, warp_scales *s) {
-  int32_t at = step * st->row->scale_vec, word = at / HD_SCALES_A_WORD;
-  if (!st->p.block || at % HD_SCALES_A_WORD)
-    return;
-  load_scales(st, b, HD_OPERAND_SCALE_A, cursor, t->strip, t->n_strips, word, s->a);
-  load_scales(st, b, HD_OPERAND_SCALE_B, cursor, t->block, t->n_blocks, word, s->b);
-}
-
 /* Multiplies strip i by block j. */
 static hd_value *mma(hd_stage *st, hd_builder *b, hd_value *const operands[4], const warp_scales *s,
                      int32_t i, int32_t j, int32_t step) {
@@ -106,7 +96,13 @@ static void compute(hd_stage *st, hd_builder *b, const warp_tile *t, hd_value *c
   warp_scales scales;
   for (int32_t step = 0; step < st->steps; step++) {
     bool fresh = step == 0 || hd_stage_word(st, step) != hd_stage_word(st, step - 1);
-    load_step_scales(st, b, t, cursor, step, &scales);
+    /* The scales of a step follow those of the previous step, in the same word or the next one. */
+    int32_t at = step * st->row->scale_vec;
+    if (st->p.block && at % HD_SCALES_A_WORD == 0) {
+      int32_t from = at / HD_SCALES_A_WORD;
+      load_scales(st, b, HD_OPERAND_SCALE_A, cursor, t->strip, t->n_strips, from, scales.a);
+      load_scales(st, b, HD_OPERAND_SCALE_B, cursor, t->block, t->n_blocks, from, scales.b);
+    }
     for (int32_t i = 0; i < t->n_strips; i++) {
       if (fresh)
         word[i] = load(st, b, HD_OP_LOAD_META, HD_OPERAND_META, cursor, t->strip[i],

@@ -23,17 +23,14 @@ static hd_value *finish(hd_stage *st, hd_builder *b, const hd_tile_place *place,
   return op->results[0];
 }
 
-/* The slot of a warp's strips from `strip` on. The slots of a block are consecutive. */
-static hd_value *slot_of(hd_stage *st, hd_builder *b, hd_value *strip) {
-  enum { WARPS = 4 /* per slab */ };
-  hd_value *slab = hd_arith_const(b, HD_OP_DIV, strip, WARPS);
-  hd_value *quarter = hd_arith_const(b, HD_OP_REM, strip, WARPS);
-  hd_value *part = hd_arith_const(b, HD_OP_DIV, slab, st->slots.strips);
-  return hd_arith(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, part, WARPS), quarter);
-}
-
+/* The slot of a warp's strips from `first` on. The slots of a block are consecutive. */
 static void put_part(hd_stage *st, hd_builder *b, hd_value *first, hd_value *const *strips) {
-  hd_op *op = hd_build_op(b, HD_OP_REDUCE_TILE, (hd_type){0}, 2, st->sr, slot_of(st, b, first));
+  enum { WARPS = 4 /* per slab */ };
+  hd_value *slab = hd_arith_const(b, HD_OP_DIV, first, WARPS);
+  hd_value *quarter = hd_arith_const(b, HD_OP_REM, first, WARPS);
+  hd_value *part = hd_arith_const(b, HD_OP_DIV, slab, st->slots.strips);
+  hd_value *slot = hd_arith(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, part, WARPS), quarter);
+  hd_op *op = hd_build_op(b, HD_OP_REDUCE_TILE, (hd_type){0}, 2, st->sr, slot);
   for (int32_t i = 0; i < st->slots.strips; i++)
     hd_op_add_operand(st->module, op, strips[i]);
   hd_op_set_str(st->module, op, HD_ATTR_REDUCE, st->p.reduce);

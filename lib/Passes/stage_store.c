@@ -82,12 +82,6 @@ static hd_value *row_of(hd_builder *b, const hd_tile_place *place, hd_value *str
   return hd_arith(b, HD_OP_ADD, place->row0, hd_arith_const(b, HD_OP_MUL, strip, HD_STRIP_ROWS));
 }
 
-/* The plan's path. The last blocks of a tile in tensor memory may be too few for `quad`. */
-static const char *store_path(const hd_stage *st, int32_t n_blocks) {
-  bool no_quad = st->s.store == HD_STORE_QUAD && n_blocks < HD_QUAD_BLOCKS;
-  return hd_key_word(HD_KEY_STORE, no_quad ? HD_STORE_DIRECT : st->s.store);
-}
-
 void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
                     hd_value *col, hd_value *const *acc, int32_t n_acc) {
   hd_value *row = row_of(b, place, strip), *factors = factor_slot(st, b, strip);
@@ -101,7 +95,10 @@ void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_
     hd_op_add_operand(st->module, op, acc[i]);
     n_blocks += acc[i]->type.n / BLOCK_ELEMS;
   }
-  hd_op_set_str(st->module, op, HD_ATTR_PATH, store_path(st, n_blocks));
+  /* The plan's path, but the last blocks of a tile in tensor memory may be too few for `quad`. */
+  bool no_quad = st->s.store == HD_STORE_QUAD && n_blocks < HD_QUAD_BLOCKS;
+  hd_op_set_str(st->module, op, HD_ATTR_PATH,
+                hd_key_word(HD_KEY_STORE, no_quad ? HD_STORE_DIRECT : st->s.store));
   hd_stage_set_epilogue(st, op);
 }
 

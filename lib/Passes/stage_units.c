@@ -106,15 +106,6 @@ static hd_value *find_part(hd_stage *st, hd_builder *b, const hd_work *w, hd_val
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-/* If k has fewer k-blocks than the cluster has CTAs, the CTAs without a split start after the last
- * unit. */
-static hd_value *find_first(hd_stage *st, hd_builder *b, const hd_work *w) {
-  if (st->along_k == 1 || st->p.k.value)
-    return w->worker;
-  hd_value *has_one = hd_build_cmp(b, "lt", w->rank, st->n_splits);
-  return hd_build_value(b, HD_OP_SELECT, HD_I32, 3, has_one, w->worker, st->n_units);
-}
-
 void hd_stage_find_work(hd_stage *st, hd_builder *b, hd_work *w) {
   int32_t ctas = st->cluster * st->along_k;
   *w = (hd_work){0};
@@ -128,7 +119,13 @@ void hd_stage_find_work(hd_stage *st, hd_builder *b, hd_work *w) {
   }
   if (st->groups)
     st->n_units = hd_build_value(b, HD_OP_GROUP_COUNT, HD_I32, 2, st->groups, st->arg[HD_ARG_G]);
-  w->lo = find_first(st, b, w);
+  w->lo = w->worker;
+  if (st->along_k > 1 && !st->p.k.value) {
+    /* If k has fewer k-blocks than the cluster has CTAs, the CTAs without a split start after the
+     * last unit. */
+    hd_value *has_one = hd_build_cmp(b, "lt", w->rank, st->n_splits);
+    w->lo = hd_build_value(b, HD_OP_SELECT, HD_I32, 3, has_one, w->worker, st->n_units);
+  }
   w->hi = st->n_units;
   w->step = w->n_workers;
   if (!st->s.stream_k)

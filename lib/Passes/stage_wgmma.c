@@ -28,14 +28,6 @@ static void find_rows(hd_stage *st, hd_builder *b, warp_rows *rows) {
   }
 }
 
-static void set_mma(hd_stage *st, hd_op *op, int32_t step) {
-  hd_op_set_str(st->module, op, HD_ATTR_ROW, st->row->name);
-  hd_op_set_int(st->module, op, HD_ATTR_SELECTOR, hd_stage_selector(st, step));
-  hd_op_set_int(st->module, op, HD_ATTR_STEP, step);
-  if (st->p.b.transposed)
-    hd_op_set_flag(st->module, op, HD_ATTR_TRANS);
-}
-
 static hd_value *load(hd_stage *st, hd_builder *b, hd_op_kind kind, hd_type type,
                       hd_value *cursor, hd_value *strip, int32_t index) {
   hd_op *op = hd_build_op(b, kind, type, 3, st->sa, cursor, strip);
@@ -51,7 +43,11 @@ static hd_value *mma(hd_stage *st, hd_builder *b, hd_value *acc, hd_value *a, hd
   hd_value *descriptor[] = {acc, st->sa, cursor, slab, st->sb, meta, scale_d};
   hd_op *op = a ? hd_build(b, HD_OP_WGMMA_RS, registers, 6, &acc->type, 1)
                 : hd_build(b, HD_OP_WGMMA_SS, descriptor, 7, &acc->type, 1);
-  set_mma(st, op, step);
+  hd_op_set_str(st->module, op, HD_ATTR_ROW, st->row->name);
+  hd_op_set_int(st->module, op, HD_ATTR_SELECTOR, hd_stage_selector(st, step));
+  hd_op_set_int(st->module, op, HD_ATTR_STEP, step);
+  if (st->p.b.transposed)
+    hd_op_set_flag(st->module, op, HD_ATTR_TRANS);
   return op->results[0];
 }
 
@@ -110,22 +106,16 @@ static void promote(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value
   memcpy(acc, op->results + n, sizeof *acc * (size_t)n);
 }
 
-/* With promotion, initialises the sums, which precede the accumulators. Returns their number. */
-static int32_t begin_sums(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value **sums) {
-  int32_t n = hd_scales_promoted(&st->p) ? rows->slabs_each : 0;
-  for (int32_t i = 0; i < n; i++)
-    sums[i] = hd_build_value(b, HD_OP_FRAG_ZERO, hd_stage_fragment(st, HD_OPERAND_D), 0);
-  return n;
-}
-
-/* for k: copy the stage, compute the stage. Carries the cursor, the sums of promoted k-blocks, and
- * the accumulators. */
+/* for k: copy the stage, compute the stage. Carries the cursor, with promotion the sums, and the
+ * accumulators. */
 static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                          const warp_rows *rows, hd_value *cursor) {
   hd_value *carried[2 * MAX_SLABS + 1] = {cursor};
-  int32_t n_sums = begin_sums(st, b, rows, carried + 1), n = n_sums + rows->slabs_each;
-  for (int32_t i = n_sums; i < n; i++)
-    carried[i + 1] = hd_build_value(b, HD_OP_FRAG_UNDEF, hd_stage_fragment(st, HD_OPERAND_D), 0);
+  int32_t n_sums = hd_scales_promoted(&st->p) ? rows->slabs_each : 0;
+  int32_t n = n_sums + rows->slabs_each;
+  for (int32_t i = 0; i < n; i++)
+    carried[i + 1] = hd_build_value(b, i < n_sums ? HD_OP_FRAG_ZERO : HD_OP_FRAG_UNDEF,
+                                    hd_stage_fragment(st, HD_OPERAND_D), 0);
   hd_op *loop = hd_build_for(b, place->k_lo, place->k_hi, st->one, carried, n + 1);
   if (st->s.wgmma_in_flight)
     hd_op_set_int(st->module, loop, HD_ATTR_UNROLL, 2);
