@@ -108,11 +108,6 @@ static double gather_seconds(const hd_problem *p, const hd_schedule *s, const hd
   return c->gather_s + s->tile_n * column_s * (p->gather ? BY_INDEX : 1);
 }
 
-/* Each row of a stage of B straddles two cache lines of L2. */
-static bool is_straddling(const hd_problem *p, const hd_schedule *s) {
-  return s->b_path != HD_B_COPIED && pitch_bytes(p) % L2_LINE != 0;
-}
-
 /* A wgmma.sp of m64nN occupies the port for N/2 + 16 clocks and its warpgroup for max(N/2, 16). To
  * promote sums, a lane reads N/4 scales of B, at one scale per clock for the 32 lanes of a warp. It
  * computes N/4 products of scales and N/2 sums per strip (by these counts; not fitted yet). */
@@ -155,23 +150,19 @@ static double both(double x, double y) { return norm((double[]){x, y}, 2); }
 
 static bool is_ahead(const unit *u) { return hd_op_has(u->p->kernel, HD_ATTR_WEIGHTS_READY); }
 
-/* Factor of the fill time. More bytes in flight than cover the latency slow the fill down (H200 and
- * H100, 704 x 32576 x 336 with tile=64x96: 35.9 us with 8 stages, 47.0 us with 13). */
-static double crowded_fill(const unit *u, double together) {
-  const hd_device_model *c = u->c;
-  double more = fmax(together * u->ring_bytes / c->cover_bytes - 1, 0);
-  return is_ahead(u) ? 1 : 1 + c->crowd_fill * more;
-}
-
-/* The times of a stage if n_ctas CTAs run, `together` of them on each SM. */
+/* The times of a stage if n_ctas CTAs run, `together` of them on each SM. More bytes in flight than
+ * cover the latency slow the fill down (H200 and H100, 704 x 32576 x 336 with tile=64x96: 35.9 us
+ * with 8 stages, 47.0 us with 13). */
 static void stage_times(const unit *u, double n_ctas, double together,
                         double t[N_STAGE_RESOURCES]) {
   const hd_device_model *c = u->c;
+  double more = fmax(together * u->ring_bytes / c->cover_bytes - 1, 0);
+  double slowdown = is_ahead(u) ? 1 : 1 + c->crowd_fill * more;
   t[HD_RESOURCE_TENSOR] = u->tensor_s * together;
   t[HD_RESOURCE_CHAIN] = u->chain_s;
   t[HD_RESOURCE_ISSUE] = u->issue_s;
-  t[HD_RESOURCE_FILL] = n_ctas * crowded_fill(u, together) *
-                        (u->fill_bytes / c->fill_bytes + u->void_bytes / c->void_bytes);
+  t[HD_RESOURCE_FILL] =
+      n_ctas * slowdown * (u->fill_bytes / c->fill_bytes + u->void_bytes / c->void_bytes);
   t[HD_RESOURCE_RING] = u->load_bytes / u->ring_bytes * u->latency_s;
 }
 
@@ -219,7 +210,7 @@ static double shared_by(double alone, double n_sharers) {
 static double b_traffic(const hd_problem *p, const hd_schedule *s, const hd_device_model *c,
                         double tiles_m) {
   double cluster = shares_a(s) || is_gathered(p, s) ? 1 : s->cluster;
-  if (is_straddling(p, s))
+  if (s->b_path != HD_B_COPIED && pitch_bytes(p) % L2_LINE != 0)
     return 1 / cluster;
   if (s->split_k == 1)
     return shared_by(c->beside, tiles_m);

@@ -263,20 +263,15 @@ static void enter_paths(const hd_problem *p, const hd_pick *pick, hd_schedule s,
   enter_tile(p, pick, s, f);
 }
 
-/* For groups: one product with the columns of an even distribution. */
-static hd_problem of_one_group(const hd_problem *p) {
-  hd_problem one = *p;
-  if (hd_is_grouped(p) && p->n.value)
-    one.n.value = ceil_div(p->n.value, hd_most_groups(p));
-  return one;
-}
-
 int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked_schedule *list,
                          int32_t most) {
   /* Large tiles first: of equal times the larger tile comes first. */
   static const int32_t heights[] = {128, 64, 256, 192};
   static const int32_t widths[] = {256, 224, 192, 160, 128, 96, 64, 48, 32, 24, 16, 8};
-  const hd_problem group = of_one_group(whole), *p = &group;
+  hd_problem problem = *whole;
+  if (hd_is_grouped(whole) && whole->n.value) /* one product with the columns of an even routing */
+    problem.n.value = ceil_div(whole->n.value, hd_most_groups(whole));
+  const hd_problem *p = &problem;
   int32_t most_elements = is_large(whole) ? LARGE_ELEMENTS : MAX_ELEMENTS;
   front f = {pick->device, pick->launched, whole, list, 0, most, 0};
   if (!p->m.value || !p->n.value || !hd_problem_has(p, HD_FAMILY_WGMMA_SP))
@@ -299,17 +294,6 @@ int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked
   return f.n;
 }
 
-/* Of the schedules that the model cannot distinguish, returns the first in search order. Similar
- * sizes then get the same schedule, and a kernel for many sizes needs few. */
-static hd_schedule usual_of(const hd_ranked_schedule *list, int32_t n) {
-  const double alike = 1.007;
-  const hd_ranked_schedule *usual = &list[0];
-  for (int32_t i = 1; i < n && list[i].seconds <= alike * list[0].seconds; i++)
-    if (list[i].order < usual->order)
-      usual = &list[i];
-  return usual->schedule;
-}
-
 hd_schedule hd_schedule_default(const hd_device_model *device, const hd_problem *p) {
   hd_family family = hd_problem_has(p, HD_FAMILY_WGMMA_SP)     ? HD_FAMILY_WGMMA_SP
                      : hd_problem_has(p, HD_FAMILY_TCGEN05_SP) ? HD_FAMILY_TCGEN05_SP
@@ -318,7 +302,16 @@ hd_schedule hd_schedule_default(const hd_device_model *device, const hd_problem 
   hd_ranked_schedule list[MAX_RANKED];
   hd_pick pick = {.device = device, .least_splits = 1};
   int32_t n = hd_schedule_pick(p, &pick, list, MAX_RANKED);
-  return n ? usual_of(list, n) : hd_schedule_default_of(device, p, family);
+  if (!n)
+    return hd_schedule_default_of(device, p, family);
+  /* Of the schedules that the model cannot distinguish, the first in search order. Similar sizes
+   * then get the same schedule, and a kernel for many sizes needs few. */
+  const double alike = 1.007;
+  const hd_ranked_schedule *usual = list;
+  for (int32_t i = 1; i < n && list[i].seconds <= alike * list[0].seconds; i++)
+    if (list[i].order < usual->order)
+      usual = &list[i];
+  return usual->schedule;
 }
 
 static hd_size fixed(hd_size size, int64_t hint) {

@@ -18,19 +18,6 @@ static heddle_status check_side(heddle_context *ctx, const hd_problem *p, const 
          got, unit, most, why, nearest);
 }
 
-static heddle_status check_tile(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
-  int32_t k_block = hd_k_block_size(p->a_elem);
-  HD_TRY(check_side(ctx, p, "schedule.tile-m", 'm', s->tile_m, 64, 512, ""));
-  HD_TRY(check_side(ctx, p, "schedule.tile-n", 'n', s->tile_n, 8, 256, ""));
-  if (p->b.transposed)
-    HD_TRY(check_side(ctx, p, "schedule.tile-n-panel", 'n', s->tile_n, 64, 256,
-                      " (128-byte panels of an mn_major B)"));
-  if (s->tile_k != k_block)
-    REFUSE(HEDDLE_INVALID, "schedule.tile-k", "got tile k %d; legal: %d, one k-block of %s",
-           s->tile_k, k_block, heddle_elem_get(p->a_elem)->name);
-  return HEDDLE_OK;
-}
-
 /* Integer keys must be within the ranges of schedule_keys.def. */
 static heddle_status check_ranges(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   for (hd_key i = 0; i < HD_N_KEYS; i++) {
@@ -49,7 +36,14 @@ heddle_status hd_schedule_check_extents(heddle_context *ctx, const hd_problem *p
                                         const hd_schedule *s) {
   int32_t k_block = hd_k_block_size(p->a_elem);
   const int32_t most_splits = hd_schedule_keys[HD_KEY_SPLIT_K].most;
-  HD_TRY(check_tile(ctx, p, s));
+  HD_TRY(check_side(ctx, p, "schedule.tile-m", 'm', s->tile_m, 64, 512, ""));
+  HD_TRY(check_side(ctx, p, "schedule.tile-n", 'n', s->tile_n, 8, 256, ""));
+  if (p->b.transposed)
+    HD_TRY(check_side(ctx, p, "schedule.tile-n-panel", 'n', s->tile_n, 64, 256,
+                      " (128-byte panels of an mn_major B)"));
+  if (s->tile_k != k_block)
+    REFUSE(HEDDLE_INVALID, "schedule.tile-k", "got tile k %d; legal: %d, one k-block of %s",
+           s->tile_k, k_block, heddle_elem_get(p->a_elem)->name);
   HD_TRY(check_ranges(ctx, p, s));
   if (s->warps_m > HD_MOST_WARPS || s->warps_n > HD_MOST_WARPS)
     REFUSE(HEDDLE_INVALID, "schedule.warps",

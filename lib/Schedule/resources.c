@@ -67,18 +67,15 @@ int32_t hd_schedule_b_box(const hd_problem *p, const hd_schedule *s) {
 
 /* ---- shared memory ---- */
 
-/* Bytes of f32 scales in a stage, rounded up to 128, since boxes of a tensor map are aligned to it.
- * If blocks of rows share scales, a stage has those of one box. */
-static int32_t promoted_bytes(const hd_problem *p, int which, int32_t rows) {
-  enum { LINE = 128, BYTES = 4 };
-  int32_t n = which == 0 && p->block_rows > 1 ? HD_SCALE_BOX : rows;
-  return (n * BYTES + LINE - 1) / LINE * LINE;
-}
-
 int32_t hd_schedule_scale_bytes(const hd_problem *p, const hd_schedule *s, int which) {
+  enum { LINE = 128, BYTES = 4 };
   int32_t rows = which ? s->tile_n : s->tile_m;
-  if (hd_scales_promoted(p))
-    return promoted_bytes(p, which, rows);
+  if (hd_scales_promoted(p)) {
+    /* f32 scales, rounded up to 128 bytes, since boxes of a tensor map are aligned to it. If blocks
+     * of rows share scales, a stage has those of one box. */
+    int32_t n = which == 0 && p->block_rows > 1 ? HD_SCALE_BOX : rows;
+    return (n * BYTES + LINE - 1) / LINE * LINE;
+  }
   if (!hd_schedule_is_tensor(s))
     return rows * hd_scales_a_row(p);
   return hd_scale_bands(rows) * hd_scale_tiles(p) * HD_SCALE_TILE_BYTES;
@@ -266,16 +263,12 @@ void hd_schedule_default_warps(hd_schedule *s) {
 
 /* ---- tensor memory ---- */
 
-/* Columns of tensor memory per stage: metadata, and tiles of block scales. */
-static int32_t stage_columns(const hd_problem *p, const hd_schedule *s) {
-  int32_t scales =
-      hd_schedule_scale_bytes(p, s, 0) + hd_schedule_scale_bytes(p, s, 1);
-  return 2 * hd_block_meta_words(p->a_elem) + scales / HD_SCALE_TILE_BYTES * HD_SCALE_TILE_COLUMNS;
-}
-
-/* Allocated columns, a power of two. */
+/* Allocated columns, a power of two: sums, and per stage metadata and tiles of block scales. */
 static int32_t columns_of(const hd_problem *p, const hd_schedule *s, int32_t slots) {
-  int32_t used = slots * s->tile_n + s->stages * stage_columns(p, s);
+  int32_t scales = hd_schedule_scale_bytes(p, s, 0) + hd_schedule_scale_bytes(p, s, 1);
+  int32_t stage = 2 * hd_block_meta_words(p->a_elem) +
+                  scales / HD_SCALE_TILE_BYTES * HD_SCALE_TILE_COLUMNS;
+  int32_t used = slots * s->tile_n + s->stages * stage;
   int32_t columns = MIN_TENSOR_COLUMNS;
   while (columns < used)
     columns *= 2;
@@ -350,14 +343,10 @@ int32_t hd_schedule_most_in_flight(const hd_problem *p, const hd_schedule *s) {
          !hd_scales_promoted(p) && hd_schedule_may_overlap(p, s);
 }
 
-static int32_t most_promoted(const hd_schedule *s) {
-  bool shares = hd_schedule_shares_tiles(s) || s->a_path == HD_A_REG;
-  return shares ? PROMOTED_SHARED : PROMOTED_ACCUMULATORS;
-}
-
 int32_t hd_schedule_most_accumulators(const hd_problem *p, const hd_schedule *s) {
   if (hd_scales_promoted(p))
-    return most_promoted(s);
+    return hd_schedule_shares_tiles(s) || s->a_path == HD_A_REG ? PROMOTED_SHARED
+                                                                : PROMOTED_ACCUMULATORS;
   if (hd_schedule_is_tensor(s) && hd_schedule_shares_tiles(s))
     return p->block ? HD_SCALED_UNIT : TENSOR_SHARED;
   return s->split_k > hd_schedule_along_k(s) ? SPLIT_ACCUMULATORS

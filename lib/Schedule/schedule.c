@@ -181,19 +181,13 @@ static bool read_ints(const char *text, int32_t *out, int n) {
   return *text == '\0';
 }
 
-static bool read_word(const char *const *words, const char *text, int32_t *out) {
-  for (int32_t i = 0; words[i]; i++)
-    if (strcmp(words[i], text) == 0) {
-      *out = i;
-      return true;
-    }
-  return false;
-}
-
 static bool read_value(const hd_schedule_key *key, const char *text, int32_t v[3]) {
   switch (key->kind) {
   case HD_KEY_WORD:
-    return read_word(key->words, text, v);
+    for (v[0] = 0; key->words[v[0]]; v[0]++)
+      if (strcmp(key->words[v[0]], text) == 0)
+        return true;
+    return false;
   case HD_KEY_INT:
     return read_ints(text, v, 1);
   case HD_KEY_PAIR:
