@@ -31,10 +31,6 @@ static void copy_attr(hd_module *m, hd_op *op, const hd_attr *attr) {
   }
 }
 
-static const char *copy_name(hd_module *m, const char *name) {
-  return name ? hd_arena_strdup(&m->arena, name) : NULL;
-}
-
 static void copy_region(hd_module *m, hd_region *to, const hd_region *from, hd_value_map *map) {
   for (int32_t i = 0; i < from->n_args; i++) {
     hd_value *arg = hd_region_add_arg(m, to, from->args[i]->type, from->args[i]->name);
@@ -56,7 +52,8 @@ hd_op *hd_op_clone(hd_builder *b, const hd_op *op, hd_value_map *map) {
     copy_attr(b->module, copy, &op->attrs[i]);
   for (int32_t i = 0; i < op->n_results; i++) {
     hd_value *result = hd_op_add_result(b->module, copy, op->results[i]->type);
-    result->name = copy_name(b->module, op->results[i]->name);
+    if (op->results[i]->name)
+      result->name = hd_arena_strdup(&b->module->arena, op->results[i]->name);
     hd_value_map_set(map, op->results[i], result);
   }
   for (int32_t i = 0; i < op->n_regions; i++)

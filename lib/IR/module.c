@@ -70,15 +70,6 @@ hd_value *hd_region_add_arg(hd_module *m, hd_region *region, hd_type type, const
   return value;
 }
 
-static void add_regions(hd_module *m, hd_op *op, int32_t n) {
-  op->regions = HD_NEW_ARRAY(&m->arena, hd_region *, n);
-  op->n_regions = n;
-  for (int32_t i = 0; i < n; i++) {
-    op->regions[i] = HD_NEW(&m->arena, hd_region);
-    op->regions[i]->parent = op;
-  }
-}
-
 hd_op *hd_build(hd_builder *b, hd_op_kind kind, hd_value *const *operands, int32_t n_operands,
                 const hd_type *results, int32_t n_results) {
   hd_module *m = b->module;
@@ -90,7 +81,12 @@ hd_op *hd_build(hd_builder *b, hd_op_kind kind, hd_value *const *operands, int32
     op->operands[op->n_operands++] = operands[i];
   for (int32_t i = 0; i < n_results; i++)
     hd_op_add_result(m, op, results[i]);
-  add_regions(m, op, hd_op_get_info(kind)->n_regions);
+  op->n_regions = hd_op_get_info(kind)->n_regions;
+  op->regions = HD_NEW_ARRAY(&m->arena, hd_region *, op->n_regions);
+  for (int32_t i = 0; i < op->n_regions; i++) {
+    op->regions[i] = HD_NEW(&m->arena, hd_region);
+    op->regions[i]->parent = op;
+  }
   link_op(op, b->region, b->before);
   return op;
 }

@@ -84,21 +84,18 @@ static heddle_status parse_value(hd_parser *p, hd_op *op, hd_attr_key key) {
   return HD_BUG(p->ctx, "the value of a flag");
 }
 
-static heddle_status unknown_key(hd_parser *p, const hd_op *op, hd_loc loc, const char *text) {
-  const char *near = hd_attr_nearest(op->kind, text);
-  return hd_error(p->ctx, HEDDLE_INVALID, loc, "text.attribute",
-                  "'%.60s' is not an attribute of %s; legal: %s%s%s", text,
-                  hd_op_get_info(op->kind)->text, hd_op_get_info(op->kind)->attributes,
-                  near ? "; nearest: " : "", near ? near : "");
-}
-
 static heddle_status parse_attr(hd_parser *p, hd_op *op) {
   hd_loc loc = p->token.loc;
   const char *text;
   HD_TRY(hd_parser_word(p, "the name of an attribute", &text));
   hd_attr_key key = hd_attr_find_key(text);
-  if (key == HD_N_ATTRS)
-    return unknown_key(p, op, loc, text);
+  if (key == HD_N_ATTRS) {
+    const char *near = hd_attr_nearest(op->kind, text);
+    return hd_error(p->ctx, HEDDLE_INVALID, loc, "text.attribute",
+                    "'%.60s' is not an attribute of %s; legal: %s%s%s", text,
+                    hd_op_get_info(op->kind)->text, hd_op_get_info(op->kind)->attributes,
+                    near ? "; nearest: " : "", near ? near : "");
+  }
   if (hd_op_has(op, key))
     return hd_error(p->ctx, HEDDLE_INVALID, loc, "text.attribute-twice",
                     "attribute '%s' is given twice; legal: once", text);

@@ -24,16 +24,12 @@ struct results {
   int32_t n;
 };
 
-static bool is_number(const char *text) {
-  return text[strspn(text, "0123456789")] == '\0';
-}
-
 /* Makes a value visible. A number is only a placeholder and not kept as a name. */
 static heddle_status define(hd_parser *p, const hd_token *name, hd_value *value) {
   if (hd_scope_find(&p->scope, name->text))
     return hd_error(p->ctx, HEDDLE_INVALID, name->loc, "text.value-twice",
                     "%%%.60s is already defined here; legal: another name", name->text);
-  if (!is_number(name->text))
+  if (name->text[strspn(name->text, "0123456789")])
     value->name = name->text;
   hd_scope_add(&p->scope, name->text, value);
   return HEDDLE_OK;
@@ -73,22 +69,19 @@ static const char *next_visible(void *user) {
   return c->i < c->scope->n ? c->scope->entries[c->i++].name : NULL;
 }
 
-static heddle_status undefined_value(hd_parser *p) {
-  struct name_cursor c = {&p->scope, 0};
-  const char *near = hd_nearest_name(p->token.text, next_visible, &c);
-  return hd_error(p->ctx, HEDDLE_INVALID, p->token.loc, "text.undefined",
-                  "%%%.60s is not defined before this line, or not visible here%s%s", p->token.text,
-                  near ? "; nearest: %" : "", near ? near : "");
-}
-
 static heddle_status parse_operands(hd_parser *p, hd_op *op) {
   bool on = p->token.kind == HD_TOKEN_VALUE && !p->token.starts_line;
   while (on) {
     if (p->token.kind != HD_TOKEN_VALUE)
       return hd_parser_unexpected(p, "a value (%name)");
     const hd_scope_entry *entry = hd_scope_find(&p->scope, p->token.text);
-    if (!entry)
-      return undefined_value(p);
+    if (!entry) {
+      struct name_cursor c = {&p->scope, 0};
+      const char *near = hd_nearest_name(p->token.text, next_visible, &c);
+      return hd_error(p->ctx, HEDDLE_INVALID, p->token.loc, "text.undefined",
+                      "%%%.60s is not defined before this line, or not visible here%s%s",
+                      p->token.text, near ? "; nearest: %" : "", near ? near : "");
+    }
     hd_op_add_operand(p->module, op, entry->value);
     HD_TRY(hd_parser_advance(p));
     on = hd_parser_at_mark(p, ',');

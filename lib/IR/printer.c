@@ -38,20 +38,16 @@ static const char *telling_name(struct printer *p, const hd_value *value) {
   return NULL;
 }
 
-static const char *free_name(struct printer *p, const hd_value *value) {
+static void name_value(struct printer *p, hd_value *value) {
   const char *own = p->anonymous           ? NULL
                     : is_name(value->name) ? value->name
                                            : telling_name(p, value);
-  if (!is_name(own))
-    return hd_arena_printf(&p->arena, "%lld", (long long)p->next_number++);
   const char *name = own;
-  while (hd_scope_find(&p->visible, name))
-    name = hd_arena_printf(&p->arena, "%s_%lld", own, (long long)++p->next_suffix);
-  return name;
-}
-
-static void name_value(struct printer *p, hd_value *value) {
-  const char *name = free_name(p, value);
+  if (!is_name(own))
+    name = hd_arena_printf(&p->arena, "%lld", (long long)p->next_number++);
+  else
+    while (hd_scope_find(&p->visible, name))
+      name = hd_arena_printf(&p->arena, "%s_%lld", own, (long long)++p->next_suffix);
   hd_scope_add(&p->visible, name, value);
   hd_facts_set(&p->names, value, (int64_t)(intptr_t)name);
 }
@@ -183,15 +179,6 @@ static bool is_bare_yield(const hd_region *region) {
          op->n_operands == 0 && op->n_attrs == 0 && op->n_results == 0;
 }
 
-static void print_regions(struct printer *p, const hd_op *op) {
-  if (op->n_regions > 0)
-    print_region(p, op->regions[0]);
-  if (op->n_regions > 1 && !is_bare_yield(op->regions[1])) {
-    hd_strbuf_add(p->out, " else");
-    print_region(p, op->regions[1]);
-  }
-}
-
 static void print_one(struct printer *p, const hd_op *op) {
   const hd_op_info *info = hd_op_get_info(op->kind);
   print_indent(p);
@@ -206,7 +193,12 @@ static void print_one(struct printer *p, const hd_op *op) {
   bool is_open = op->n_regions && !op->regions[0]->n_args && *info->attributes;
   if (op->n_attrs || is_open)
     print_attrs(p->out, op);
-  print_regions(p, op);
+  if (op->n_regions > 0)
+    print_region(p, op->regions[0]);
+  if (op->n_regions > 1 && !is_bare_yield(op->regions[1])) {
+    hd_strbuf_add(p->out, " else");
+    print_region(p, op->regions[1]);
+  }
   hd_strbuf_add(p->out, "\n");
 }
 

@@ -41,17 +41,12 @@ static const hd_op *role_at(const hd_op *kernel, int64_t warp) {
   return NULL;
 }
 
-static int64_t count_role_warps(const hd_op *kernel) {
-  int64_t n = 0;
-  for (const hd_op *op = kernel->regions[0]->first; op; op = op->next)
-    if (op->kind == HD_OP_ROLE)
-      n += hd_op_int(op, HD_ATTR_N_WARPS, 0);
-  return n;
-}
-
 /* Every warp below the sum of n_warps has a role, so by counting no warp has two. */
 static int64_t check_partition(hd_verifier *v, const hd_op *kernel) {
-  int64_t warps = count_role_warps(kernel);
+  int64_t warps = 0;
+  for (const hd_op *op = kernel->regions[0]->first; op; op = op->next)
+    if (op->kind == HD_OP_ROLE)
+      warps += hd_op_int(op, HD_ATTR_N_WARPS, 0);
   int64_t threads = hd_op_int(kernel, HD_ATTR_THREADS, 32 * warps);
   if (warps == 0)
     hd_verify_fail(v, kernel, "ir.roles", "has no role; legal: 1 or more");
@@ -94,12 +89,6 @@ static void check_registers(hd_verifier *v, const hd_op *kernel, int64_t warps) 
         "roles request %lld registers per lane in total; legal: up to %lld, from max_registers = "
         "%lld",
         (long long)wanted, (long long)(entry * warps), (long long)entry);
-}
-
-static void check_launch(hd_verifier *v, const hd_op *kernel) {
-  if (hd_op_has(kernel, HD_ATTR_WEIGHTS_READY) && !hd_op_has(kernel, HD_ATTR_DEPENDENT))
-    hd_verify_fail(v, kernel, "ir.weights-ready",
-                   "weights_ready needs dependent; nearest: dependent, weights_ready");
 }
 
 enum { IDS = 16 /* named barriers of a CTA; cta.sync uses 0 */ };
@@ -175,7 +164,9 @@ static void check_ids(hd_verifier *v, const hd_op *kernel) {
 void hd_verify_kernel(hd_verifier *v, const hd_op *kernel) {
   check_name(v, kernel);
   check_unique(v, kernel, HD_OP_SIZE, HD_ATTR_DIM);
-  check_launch(v, kernel);
+  if (hd_op_has(kernel, HD_ATTR_WEIGHTS_READY) && !hd_op_has(kernel, HD_ATTR_DEPENDENT))
+    hd_verify_fail(v, kernel, "ir.weights-ready",
+                   "weights_ready needs dependent; nearest: dependent, weights_ready");
   if (v->module->level != HD_LEVEL_ROLE)
     return;
   check_unique(v, kernel, HD_OP_ARG, HD_ATTR_ARG);

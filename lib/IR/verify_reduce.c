@@ -3,11 +3,6 @@
 
 enum { BLOCK = 8, ELEMS = 4 /* of a block, per lane */, FLOAT_BYTES = 4 };
 
-/* Whether D can have this type if it is divided by scales. */
-static bool is_scalable(heddle_elem elem) {
-  return elem == HEDDLE_E4M3 || elem == HEDDLE_E5M2 || elem == HEDDLE_S8;
-}
-
 /* scale_d needs absmax and a signed 8-bit type. */
 static void check_scaled(hd_verifier *v, const hd_op *op) {
   heddle_elem elem = hd_op_elem(op, HD_ATTR_TYPE);
@@ -18,7 +13,7 @@ static void check_scaled(hd_verifier *v, const hd_op *op) {
                    "scale_d with reduce = %s; legal: absmax; nearest: reduce = "
                    "absmax",
                    hd_op_has(op, HD_ATTR_REDUCE) ? hd_op_str(op, HD_ATTR_REDUCE) : "none");
-  else if (!is_scalable(elem))
+  else if (elem != HEDDLE_E4M3 && elem != HEDDLE_E5M2 && elem != HEDDLE_S8)
     hd_verify_unsupported(v, op, "ir.reduce",
                           "scale_d of a D of %s; legal: e4m3, e5m2, s8; nearest: type = e4m3",
                           heddle_elem_get(elem)->name);
@@ -39,16 +34,11 @@ static void check_finished(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.reduce", "factors without their slot; legal: an i32 behind them");
 }
 
-static int32_t elements_from(const hd_op *op, int32_t first) {
-  int32_t n = 0;
-  for (int32_t i = first; i < op->n_operands; i++)
-    n += op->operands[i]->type.n;
-  return n;
-}
-
 static void check_finish(hd_verifier *v, const hd_op *op) {
   hd_type type = op->results[0]->type;
-  int32_t n = elements_from(op, hd_first_acc(op));
+  int32_t n = 0;
+  for (int32_t i = hd_first_acc(op); i < op->n_operands; i++)
+    n += op->operands[i]->type.n;
   if (type.elem != HEDDLE_F32 || type.n != n)
     hd_verify_fail(v, op, "ir.type", "the result has %d elements of %s; legal: %d of f32",
                    (int)type.n, heddle_elem_get(type.elem)->name, (int)n);

@@ -35,14 +35,11 @@ static const struct row_rule *rule_of(hd_op_kind kind) {
   return NULL;
 }
 
-/* Rows of tcgen05.ld, st and cp begin with the name of their op. */
-static bool is_named_so(const struct row_rule *rule, const hd_spec_row *row) {
-  const char *text = hd_op_get_info(rule->op)->text;
-  return row->family != HD_FAMILY_TCGEN05 || strncmp(row->ptx, text, strlen(text)) == 0;
-}
-
 static bool fits_op(const struct row_rule *rule, const hd_spec_row *row) {
-  return is_named_so(rule, row) && (rule->families >> row->family & 1) &&
+  const char *text = hd_op_get_info(rule->op)->text;
+  if (row->family == HD_FAMILY_TCGEN05 && strncmp(row->ptx, text, strlen(text)) != 0)
+    return false; /* rows of tcgen05.ld, st and cp begin with the name of their op */
+  return (rule->families >> row->family & 1) &&
          (rule->in_registers < 0 || row->family == HD_FAMILY_MMA_SP ||
           rule->in_registers == row->a_in_registers) &&
          (rule->scaled < 0 || row->family != HD_FAMILY_MMA_SP ||
