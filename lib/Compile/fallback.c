@@ -98,32 +98,19 @@ static bool is_choice(const hd_front *f, const heddle_compile_options *options) 
   return f->module->level == HD_LEVEL_PROBLEM && !named && !(own && *own);
 }
 
-static heddle_status read_choice(heddle_context *ctx, const hd_front *f,
-                                 const heddle_compile_options *options, hd_chosen *chosen) {
-  *chosen = (hd_chosen){.plan.n = 1, .tuned = options->tuned};
-  if (!options->schedule || !*options->schedule)
-    return HEDDLE_OK;
-  return hd_bucket_plan_parse(ctx, f->problem.kernel->loc, options->schedule, &chosen->plan);
-}
-
-/* Copies the front for an attempt, which consumes the copy. Reads it without a context, because its
- * notes were already reported when it was first read. */
-static heddle_status copy_front(heddle_context *ctx, const hd_front *front,
-                                const heddle_compile_options *options, hd_front *copy) {
-  hd_pass_context pass = {.target = options->target};
-  hd_module *module;
-  HD_TRY(hd_module_copy(ctx, front->module, &module));
-  return hd_front_read(&pass, module, copy);
-}
-
 static heddle_status compile_chosen(heddle_context *ctx, const hd_front *front, hd_chosen *chosen,
                                     const heddle_compile_options *options, hd_spilled *spilled,
                                     heddle_compiled **compiled) {
   heddle_status status = HEDDLE_UNSUPPORTED;
   for (int32_t tries = 0; status == HEDDLE_UNSUPPORTED; tries++) {
     hd_attempt a = {.chosen = chosen, .is_last = tries > MAX_TRIES};
+    /* An attempt consumes its front. The copy is read without a context, because its notes were
+     * already reported when it was first read. */
+    hd_pass_context pass = {.target = options->target};
+    hd_module *module;
     hd_front copy;
-    HD_TRY(copy_front(ctx, front, options, &copy));
+    HD_TRY(hd_module_copy(ctx, front->module, &module));
+    HD_TRY(hd_front_read(&pass, module, &copy));
     status = hd_compile_attempt(ctx, &copy, options, &a, compiled);
     if (!a.refusal.any)
       break;
@@ -137,11 +124,12 @@ static heddle_status compile_chosen(heddle_context *ctx, const hd_front *front, 
 heddle_status hd_compile_front(heddle_context *ctx, hd_front *front, hd_chosen *chosen,
                                const heddle_compile_options *options, heddle_compiled **compiled) {
   static const heddle_compile_options defaults = {0};
-  hd_chosen own;
   heddle_status status = HEDDLE_OK;
   options = options ? options : &defaults;
+  hd_chosen own = {.plan.n = 1, .tuned = options->tuned};
   if (!chosen && is_choice(front, options)) {
-    status = read_choice(ctx, front, options, &own);
+    if (options->schedule && *options->schedule)
+      status = hd_bucket_plan_parse(ctx, front->problem.kernel->loc, options->schedule, &own.plan);
     chosen = &own;
   }
   bool may_refuse = chosen && (options->ptxas || chosen->load);

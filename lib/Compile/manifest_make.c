@@ -181,10 +181,6 @@ static void make_combine(const hd_problem *p, const hd_emit_kernel *emitted, hd_
   make_params(emitted, v);
 }
 
-static bool takes_workspace(const hd_schedule *s) {
-  return s->split_k > hd_schedule_along_k(s) || s->stream_k;
-}
-
 /* The counters of split-K and stream-K would lie where another bucket's launch copies B to. */
 heddle_status hd_refuse_copied_split(heddle_context *ctx, const hd_problem *p, const char *what) {
   return hd_error(ctx, HEDDLE_INVALID, p->kernel->loc, "schedule.copied-split",
@@ -211,7 +207,7 @@ static heddle_status make_variants(heddle_context *ctx, const hd_problem *p,
     make_variant(plan, &emitted->kernel[m->n_variants], arena, &m->variant[m->n_variants]);
     m->variant[m->n_variants].ahead = plan->s.b_path == HD_B_COPIED ? n_plans + 1 : 0;
     m->variant[m->n_variants].behind = p->combine ? n_plans + 1 : 0;
-    shares |= takes_workspace(&plan->s);
+    shares |= plan->s.split_k > hd_schedule_along_k(&plan->s) || plan->s.stream_k;
   }
   if (copies)
     make_copy(p, &emitted->kernel[n_plans], arena, m);

@@ -118,14 +118,6 @@ static void add_args(source from, hd_manifest *m) {
     m->arg[m->n_args++] = args[i];
 }
 
-/* Requires that the start and the end of each row are multiples of the width. */
-static void add_requirements(heddle_elem elem, int32_t width, hd_variant *v) {
-  const hd_arg_kind kinds[] = {HD_ARG_B, HD_ARG_LDB, HD_ARG_K};
-  for (size_t i = 0; i < HD_COUNT(kinds) && width > bytes_of(elem); i++)
-    v->requirement[v->n_requirements++] =
-        (hd_requirement){{kinds[i], kinds[i] == HD_ARG_B ? 1 : bytes_of(elem), 0, 1}, width, 0};
-}
-
 static void add_variant(heddle_elem elem, int32_t width, const hd_emit_kernel *emitted,
                         hd_arena *arena, hd_manifest *m) {
   hd_variant *v = &m->variant[m->n_variants++];
@@ -135,7 +127,11 @@ static void add_variant(heddle_elem elem, int32_t width, const hd_emit_kernel *e
                     .shared_bytes = emitted->shared_bytes, .tile_m = HD_SLAB_ROWS,
                     .tile_n = TILE_K_BLOCKS * hd_k_block_size(elem), .split_k = 1,
                     .persistent = true};
-  add_requirements(elem, width, v);
+  /* The start and the end of each row are multiples of the width. */
+  const hd_arg_kind aligned[] = {HD_ARG_B, HD_ARG_LDB, HD_ARG_K};
+  for (size_t i = 0; i < HD_COUNT(aligned) && width > bytes_of(elem); i++)
+    v->requirement[v->n_requirements++] =
+        (hd_requirement){{aligned[i], aligned[i] == HD_ARG_B ? 1 : bytes_of(elem), 0, 1}, width, 0};
   for (int32_t i = 0; i < emitted->n_params; i++)
     v->param[v->n_params++] = (hd_param){.arg = hd_op_arg(emitted->param[i])};
 }
