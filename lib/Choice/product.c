@@ -221,18 +221,6 @@ static int64_t size_of(const hd_size *size, int64_t hint) {
 
 static char scale_of(const hd_dense *scale) { return !scale->op ? 0 : scale->one ? 'o' : 'v'; }
 
-static hd_product_epilogue epilogue_of(const hd_problem *p) {
-  hd_product_epilogue e = {.bias = !p->bias.op ? 0 : p->bias_along_n ? 'n' : 'm',
-                           .scale_a = scale_of(&p->scale_a),
-                           .scale_b = scale_of(&p->scale_b),
-                           .c = p->c.op != NULL,
-                           .reduce = p->scale_d ? 'q' : p->reduce ? *p->reduce : 0,
-                           .blocks = !hd_scales_promoted(p) ? 0 : p->block_rows > 1 ? 'b' : 'r'};
-  if (p->act && is_act(p->act))
-    snprintf(e.act, sizeof e.act, "%s", p->act);
-  return e;
-}
-
 hd_product hd_product_of(const hd_problem *p, const int64_t hint_mnk[3]) {
   hd_product out = {.a = p->a_elem,
                     .b = p->b.elem,
@@ -246,7 +234,16 @@ hd_product hd_product_of(const hd_problem *p, const int64_t hint_mnk[3]) {
                     .b_mn_major = p->b.transposed,
                     .d_col_major = p->d.transposed,
                     .weights_ready = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY),
-                    .epilogue = epilogue_of(p)};
+                    .epilogue = {.bias = !p->bias.op ? 0 : p->bias_along_n ? 'n' : 'm',
+                                 .scale_a = scale_of(&p->scale_a),
+                                 .scale_b = scale_of(&p->scale_b),
+                                 .c = p->c.op != NULL,
+                                 .reduce = p->scale_d ? 'q' : p->reduce ? *p->reduce : 0,
+                                 .blocks = !hd_scales_promoted(p) ? 0
+                                           : p->block_rows > 1    ? 'b'
+                                                                  : 'r'}};
+  if (p->act && is_act(p->act))
+    snprintf(out.epilogue.act, sizeof out.epilogue.act, "%s", p->act);
   snprintf(out.target, sizeof out.target, "%s", p->target->name);
   return out;
 }

@@ -25,16 +25,6 @@ static int64_t size_of(const hd_size *size, int64_t asked) {
   return size->value ? size->value : asked ? asked : open;
 }
 
-/* Prints the words of the bucket for these sizes into `one`. */
-static heddle_status take_bucket(heddle_context *ctx, const char *schedule,
-                                 const int64_t size[3], char one[HD_SCHEDULE_TEXT]) {
-  hd_bucket_plan plan;
-  HD_TRY(hd_bucket_plan_parse(ctx, HD_NOWHERE, schedule, &plan));
-  int64_t n = size[hd_dim_index(*plan.dim)];
-  hd_schedule_print_words(&hd_bucket_plan_find(&plan, n)->words, one);
-  return HEDDLE_OK;
-}
-
 static heddle_status predict(hd_pass_context *pass, hd_front *front, const char *schedule,
                              const int64_t asked[3], heddle_prediction *prediction) {
   const hd_problem *p = &front->problem;
@@ -48,7 +38,10 @@ static heddle_status predict(hd_pass_context *pass, hd_front *front, const char 
                     p->target->name);
   pass->schedule_text = schedule;
   if (hd_bucket_plan_is(schedule)) {
-    HD_TRY(take_bucket(pass->ctx, schedule, size, one));
+    hd_bucket_plan plan;
+    HD_TRY(hd_bucket_plan_parse(pass->ctx, HD_NOWHERE, schedule, &plan));
+    int64_t n = size[hd_dim_index(*plan.dim)];
+    hd_schedule_print_words(&hd_bucket_plan_find(&plan, n)->words, one);
     pass->schedule_text = one;
   }
   HD_TRY(hd_front_choose(pass, front));

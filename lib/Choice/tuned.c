@@ -129,10 +129,6 @@ static bool is_legal(const hd_tuned *t, const hd_problem *p, hd_schedule_words w
   return is_free(p, spilled, schedule);
 }
 
-static bool as_large(const hd_product *x, const hd_product *y) {
-  return x->m == y->m && x->n == y->n && x->k == y->k;
-}
-
 /* The entry of the product; else with the other order of D; else with the other weights_ready; else
  * of the product without its epilogue, which changes the stores, but rarely which tile is the
  * best. */
@@ -163,7 +159,8 @@ const hd_tuned_entry *hd_tune_pick(const hd_tuned *t, const hd_problem *p,
   }
   if (!found)
     return NULL;
-  if (!as_large(&found->product, product)) {
+  if (found->product.m != product->m || found->product.n != product->n ||
+      found->product.k != product->k) {
     if (!hd_cost_is_estimate(p))
       return NULL;
     first = hd_schedule_default(&t->ceilings, p);
@@ -216,18 +213,8 @@ static heddle_status add(heddle_context *ctx, const char *path, hd_tuned *t, con
   return HEDDLE_OK;
 }
 
-/* Refuses choices of two devices: the fastest schedule may differ between devices. */
-static heddle_status two_devices(heddle_context *ctx, const char *path, const hd_tuned_entry *x,
-                                 const hd_tuned_entry *y) {
-  char product[HD_PRODUCT_TEXT];
-  hd_product_print(&x->product, product);
-  return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "tuned.devices",
-                  "got choices of %s on %s and on %s; legal: choices of one device, as `heddle "
-                  "tune export --device \"%s\"` writes them",
-                  product, x->device, y->device, x->device);
-}
-
-/* If a product has two entries, the lookup finds the first one. */
+/* If a product has two entries, the lookup finds the first one. Refuses choices of two devices: the
+ * fastest schedule may differ between devices. */
 static heddle_status index_all(heddle_context *ctx, const char *path, hd_tuned *t) {
   for (t->n_slots = 2; t->n_slots < 2 * t->n + 2;)
     t->n_slots *= 2;
@@ -235,8 +222,14 @@ static heddle_status index_all(heddle_context *ctx, const char *path, hd_tuned *
   for (size_t i = 0; i < t->n; i++) {
     const hd_tuned_entry *e = &t->list[i];
     const hd_tuned_entry *twin = hd_tune_lookup(t, &e->product);
-    if (twin && strcmp(twin->device, e->device) != 0)
-      return two_devices(ctx, path, twin, e);
+    if (twin && strcmp(twin->device, e->device) != 0) {
+      char product[HD_PRODUCT_TEXT];
+      hd_product_print(&twin->product, product);
+      return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "tuned.devices",
+                      "got choices of %s on %s and on %s; legal: choices of one device, as `heddle "
+                      "tune export --device \"%s\"` writes them",
+                      product, twin->device, e->device, twin->device);
+    }
     size_t at = hash_of(&e->product);
     while (t->slot[at & (t->n_slots - 1)])
       at++;
@@ -271,21 +264,18 @@ static const char *string_of(const json_t *row, const char *key) {
 
 static const char *next_ceiling(void *user) { return hd_device_rate_name((*(size_t *)user)++); }
 
-static heddle_status unknown_ceiling(heddle_context *ctx, hd_loc loc, const char *name) {
-  size_t first = 0;
-  const char *nearest = hd_nearest_name(name, next_ceiling, &first);
-  return hd_error(ctx, HEDDLE_INVALID, loc, "tuned.ceiling", "got \"%.40s\"; nearest: %s", name,
-                  nearest ? nearest : hd_device_rate_name(0));
-}
-
 static heddle_status set_ceiling(heddle_context *ctx, hd_loc loc, const char *name, double value,
                                  hd_device_model *ceilings) {
   double least, most;
   size_t i = 0;
   while (hd_device_rate_name(i) && strcmp(hd_device_rate_name(i), name) != 0)
     i++;
-  if (!hd_device_rate_name(i))
-    return unknown_ceiling(ctx, loc, name);
+  if (!hd_device_rate_name(i)) {
+    size_t first = 0;
+    const char *nearest = hd_nearest_name(name, next_ceiling, &first);
+    return hd_error(ctx, HEDDLE_INVALID, loc, "tuned.ceiling", "got \"%.40s\"; nearest: %s", name,
+                    nearest ? nearest : hd_device_rate_name(0));
+  }
   hd_device_rate_range(i, &least, &most);
   if (!(value >= least && value <= most))
     return hd_error(ctx, HEDDLE_INVALID, loc, "tuned.ceiling", "got %s = %g; legal: %g to %g", name,
