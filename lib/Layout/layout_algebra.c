@@ -51,16 +51,12 @@ static uint64_t count_distinct(const uint64_t *image, uint64_t points) {
   return distinct;
 }
 
-static void extents(const hd_layout *layout, uint64_t *extent) {
-  for (unsigned d = 0; d < layout->n_out; d++)
-    extent[d] = hd_layout_out_extent(layout, d);
-}
-
 hd_answer hd_layout_injective(const hd_layout *layout) {
   uint64_t extent[HD_LAYOUT_DIMS], points = hd_layout_points(layout);
   if (points > MAX_POINTS)
     return HD_UNDECIDED;
-  extents(layout, extent);
+  for (unsigned d = 0; d < layout->n_out; d++)
+    extent[d] = hd_layout_out_extent(layout, d);
   uint64_t *image = sorted_images(layout, extent);
   if (!image)
     return HD_UNDECIDED;
@@ -83,11 +79,6 @@ hd_answer hd_layout_onto(const hd_layout *layout, const uint64_t *extent) {
   return distinct == box ? HD_YES : HD_NO;
 }
 
-static bool same_repeat(const hd_layout_repeat *x, const hd_layout_repeat *y, unsigned n_out) {
-  return x->in_dim == y->in_dim && x->count == y->count &&
-         !memcmp(x->stride, y->stride, n_out * sizeof *x->stride);
-}
-
 /* Whether two layouts have the same representation. (A map may have several representations.) */
 static bool same_form(const hd_layout *a, const hd_layout *b) {
   unsigned n_bits = 0;
@@ -96,8 +87,11 @@ static bool same_form(const hd_layout *a, const hd_layout *b) {
     same = same && a->in[d].bits == b->in[d].bits;
   for (unsigned d = 0; d < a->n_out; d++)
     same = same && a->out[d].bits == b->out[d].bits;
-  for (unsigned i = 0; same && i < a->n_repeats; i++)
-    same = same_repeat(&a->repeat[i], &b->repeat[i], a->n_out);
+  for (unsigned i = 0; same && i < a->n_repeats; i++) {
+    const hd_layout_repeat *x = &a->repeat[i], *y = &b->repeat[i];
+    same = x->in_dim == y->in_dim && x->count == y->count &&
+           !memcmp(x->stride, y->stride, a->n_out * sizeof *x->stride);
+  }
   return same && !memcmp(a->column, b->column, n_bits * sizeof *a->column);
 }
 

@@ -89,14 +89,6 @@ static void modes_of(const hd_layout *layout, unsigned dim, unsigned first_bit, 
     push_mode(list, 1, 0);
 }
 
-static void print_modes(const mode_list *list, bool strides, hd_strbuf *out) {
-  hd_strbuf_add(out, list->n > 1 ? "(" : "");
-  for (unsigned i = 0; i < list->n; i++)
-    hd_strbuf_printf(out, "%s%lld", i ? "," : "",
-                     (long long)(strides ? list->at[i].stride : (int64_t)list->at[i].shape));
-  hd_strbuf_add(out, list->n > 1 ? ")" : "");
-}
-
 static void print_half(const hd_layout *layout, bool strides, hd_strbuf *out) {
   mode_list list;
   unsigned bit = 0;
@@ -105,7 +97,11 @@ static void print_half(const hd_layout *layout, bool strides, hd_strbuf *out) {
     modes_of(layout, d, bit, &list);
     bit += layout->in[d].bits;
     hd_strbuf_add(out, d ? "," : "");
-    print_modes(&list, strides, out);
+    hd_strbuf_add(out, list.n > 1 ? "(" : "");
+    for (unsigned i = 0; i < list.n; i++)
+      hd_strbuf_printf(out, "%s%lld", i ? "," : "",
+                       (long long)(strides ? list.at[i].stride : (int64_t)list.at[i].shape));
+    hd_strbuf_add(out, list.n > 1 ? ")" : "");
   }
   hd_strbuf_add(out, ")");
 }

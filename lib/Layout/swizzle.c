@@ -3,13 +3,6 @@
 
 enum { N_BANKS = 32, BANK_BYTES = 4, PHASE_BYTES = N_BANKS * BANK_BYTES };
 
-static unsigned dim_shift(const hd_layout *layout, unsigned dim) {
-  unsigned shift = 0;
-  for (unsigned d = 0; d < dim; d++)
-    shift += layout->out[d].bits;
-  return shift;
-}
-
 static uint32_t swizzle_word(uint32_t word, unsigned shift, unsigned b, unsigned m, unsigned s) {
   uint32_t mask = (1u << b) - 1;
   return word ^ ((word >> (shift + m + s) & mask) << (shift + m));
@@ -27,10 +20,12 @@ static bool repeats_stay_above(const hd_layout *layout, unsigned dim, unsigned b
 bool hd_layout_swizzle(hd_layout *layout, unsigned dim, unsigned b, unsigned m, unsigned s) {
   if (b == 0)
     return true;
-  unsigned window = m + s + b, shift = dim_shift(layout, dim), n_in = 0;
+  unsigned window = m + s + b, shift = 0, n_in = 0;
   if (dim >= layout->n_out || layout->out[dim].bits < window ||
       !repeats_stay_above(layout, dim, window))
     return false;
+  for (unsigned d = 0; d < dim; d++)
+    shift += layout->out[d].bits;
   for (unsigned d = 0; d < layout->n_in; d++)
     n_in += layout->in[d].bits;
   for (unsigned i = 0; i < n_in; i++)
