@@ -18,13 +18,6 @@ static unsigned log2_of(unsigned value) {
   return bits;
 }
 
-/* Sets n_bits images: `stride` bytes, and twice the previous image for each next bit. */
-static void run(int32_t (*image)[HD_LAYOUT_DIMS], unsigned n_bits, uint32_t stride) {
-  memset(image, 0, n_bits * sizeof *image);
-  for (unsigned i = 0; i < n_bits; i++)
-    image[i][0] = (int32_t)(stride << i);
-}
-
 /* One coordinate: 2^bits steps of `unit` bytes in an atom, then count/2^bits steps of `outer`. */
 typedef struct axis {
   unsigned bits;
@@ -32,13 +25,14 @@ typedef struct axis {
 } axis;
 
 static bool add_axis(hd_layout *layout, const char *name, const axis *a) {
-  int32_t image[HD_LAYOUT_BITS][HD_LAYOUT_DIMS], stride[HD_LAYOUT_DIMS] = {(int32_t)a->outer};
+  int32_t image[HD_LAYOUT_BITS][HD_LAYOUT_DIMS] = {0}, stride[HD_LAYOUT_DIMS] = {(int32_t)a->outer};
   unsigned bits = a->bits;
   if (a->count < 1u << bits) /* a tile smaller than the atom */
     bits = log2_of(a->count);
   if (a->count == 0 || a->count % (1u << bits))
     return false;
-  run(image, bits, a->unit);
+  for (unsigned i = 0; i < bits; i++)
+    image[i][0] = (int32_t)(a->unit << i);
   uint32_t outer = a->count >> bits;
   return hd_layout_add_in(layout, name, bits, (const int32_t(*)[HD_LAYOUT_DIMS])image) &&
          (outer == 1 || a->outer != 0) &&

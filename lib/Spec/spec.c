@@ -64,23 +64,16 @@ static bool any_or_equal(int wanted, int got, int any) {
   return wanted == any || wanted == got;
 }
 
-static bool shape_matches(const hd_mma_query *q, const hd_spec_row *row) {
+static bool matches(const hd_mma_query *q, const hd_spec_row *row) {
   return any_or_equal(q->m, row->m, 0) && any_or_equal(q->n, row->n, 0) &&
-         any_or_equal(q->k, row->k, 0);
-}
-
-static bool elems_match(const hd_mma_query *q, const hd_spec_row *row) {
-  return any_or_equal(q->a, (int)row->operand[HD_OPERAND_A].elem, -1) &&
+         any_or_equal(q->k, row->k, 0) &&
+         any_or_equal(q->a, (int)row->operand[HD_OPERAND_A].elem, -1) &&
          any_or_equal(q->b, (int)row->operand[HD_OPERAND_B].elem, -1) &&
-         any_or_equal(q->d, (int)row->operand[HD_OPERAND_D].elem, -1);
-}
-
-static bool form_matches(const hd_mma_query *q, const hd_spec_row *row) {
-  return any_or_equal(q->family, (int)row->family, -1) &&
+         any_or_equal(q->d, (int)row->operand[HD_OPERAND_D].elem, -1) &&
+         any_or_equal(q->family, (int)row->family, -1) &&
          any_or_equal(q->ordered, row->ordered, -1) &&
          any_or_equal(q->a_in_registers, row->a_in_registers, -1) &&
-         any_or_equal(q->cta_group, row->cta_group, 0) &&
-         (!q->kind || !strcmp(q->kind, row->kind));
+         any_or_equal(q->cta_group, row->cta_group, 0) && (!q->kind || !strcmp(q->kind, row->kind));
 }
 
 static bool target_matches(const hd_mma_query *q, const hd_spec_row *row) {
@@ -95,8 +88,7 @@ static bool target_matches(const hd_mma_query *q, const hd_spec_row *row) {
 const hd_spec_row *hd_spec_next_mma(const hd_mma_query *query, size_t *cursor) {
   while (*cursor < hd_spec_n_rows) {
     const hd_spec_row *row = &hd_spec_rows[(*cursor)++];
-    if (row->family <= HD_FAMILY_TCGEN05_SP && shape_matches(query, row) &&
-        elems_match(query, row) && form_matches(query, row) && target_matches(query, row))
+    if (row->family <= HD_FAMILY_TCGEN05_SP && matches(query, row) && target_matches(query, row))
       return row;
   }
   return NULL;
