@@ -33,15 +33,6 @@ static heddle_status too_large(heddle_context *ctx, uint64_t m, uint64_t k) {
                   (unsigned long long)m, (unsigned long long)k, (int)(8 * sizeof(size_t)));
 }
 
-static heddle_status wrong_k(heddle_context *ctx, const heddle_elem_info *info, uint64_t k) {
-  uint64_t below = k - k % info->group, padded = below + info->group; /* with columns of zeros */
-  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.k-group",
-                  "K = %llu is not a multiple of the sparse group of %s, which is %d; nearest: "
-                  "%llu",
-                  (unsigned long long)k, info->name, info->group,
-                  (unsigned long long)(padded > k ? padded : below));
-}
-
 static heddle_status check_shape(heddle_context *ctx, heddle_elem elem, uint64_t m, uint64_t k,
                                  const hd_sparse_rule **rule) {
   const hd_sparse_rule *found;
@@ -51,8 +42,14 @@ static heddle_status check_shape(heddle_context *ctx, heddle_elem elem, uint64_t
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.empty",
                     "a matrix of %llu x %llu is empty; nearest: 1 x %d", (unsigned long long)m,
                     (unsigned long long)k, info->group);
-  if (k % info->group != 0)
-    return wrong_k(ctx, info, k);
+  if (k % info->group != 0) {
+    uint64_t below = k - k % info->group, padded = below + info->group; /* with columns of zeros */
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.k-group",
+                    "K = %llu is not a multiple of the sparse group of %s, which is %d; nearest: "
+                    "%llu",
+                    (unsigned long long)k, info->name, info->group,
+                    (unsigned long long)(padded > k ? padded : below));
+  }
   /* The bound includes the padding of both forms, so that later arithmetic cannot overflow. */
   size_t bound = 16;
   if (m > SIZE_MAX - 64 || k > SIZE_MAX - 256 || !multiply(&bound, m + 64) ||
