@@ -13,10 +13,6 @@
 
 /* ---- planning ---- */
 
-static void *copy(hd_arena *arena, const void *data, size_t n_bytes) {
-  return data ? hd_arena_copy(arena, data, n_bytes) : NULL;
-}
-
 static const char *copy_text(hd_arena *arena, const char *text) {
   return text ? hd_arena_strdup(arena, text) : NULL;
 }
@@ -25,7 +21,8 @@ static void copy_options(heddle_jit *jit, const heddle_compile_options *from) {
   heddle_compile_options *to = &jit->compile;
   *to = *from;
   to->target = copy_text(&jit->arena, from->target);
-  to->user_epilogue = copy(&jit->arena, from->user_epilogue, from->user_epilogue_bytes);
+  if (from->user_epilogue)
+    to->user_epilogue = hd_arena_copy(&jit->arena, from->user_epilogue, from->user_epilogue_bytes);
   to->ptxas = copy_text(&jit->arena, from->ptxas);
   to->cache = copy_text(&jit->arena, from->cache);
   to->epilogue_worker = copy_text(&jit->arena, from->epilogue_worker);
@@ -258,16 +255,6 @@ heddle_status heddle_jit_workspace(heddle_context *ctx, heddle_jit *jit, const h
   return hd_kernel_workspace_values(ctx, kernel, &values, n_bytes);
 }
 
-static heddle_status refuse_capture(heddle_context *ctx, const heddle_jit *jit, void *stream) {
-  int capturing = 0;
-  HD_CU_TRY(ctx, jit->runtime, capture_status, stream, &capturing);
-  if (!capturing)
-    return HEDDLE_OK;
-  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "jit.capture",
-                  "the kernel for this size is not compiled, and cannot be compiled during stream "
-                  "capture; nearest: heddle_jit_prepare before the capture");
-}
-
 heddle_status heddle_jit_launch(heddle_context *ctx, heddle_jit *jit, const heddle_arg *args,
                                 size_t n_args, void *stream) {
   hd_values values;
@@ -275,7 +262,12 @@ heddle_status heddle_jit_launch(heddle_context *ctx, heddle_jit *jit, const hedd
   hd_jit_range *range = range_of(jit, &values);
   heddle_kernel *kernel = atomic_load(&(range->same ? range->same : range)->kernel);
   if (!kernel) {
-    HD_TRY(refuse_capture(ctx, jit, stream));
+    int capturing = 0;
+    HD_CU_TRY(ctx, jit->runtime, capture_status, stream, &capturing);
+    if (capturing)
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "jit.capture",
+                      "the kernel for this size is not compiled, and cannot be compiled during "
+                      "stream capture; nearest: heddle_jit_prepare before the capture");
     HD_TRY(hd_jit_range_get(ctx, jit, range, &kernel));
   }
   return hd_kernel_launch_values(ctx, kernel, &values, stream);

@@ -118,16 +118,6 @@ static heddle_status compile_named(heddle_context *ctx, heddle_jit *jit, hd_fron
                      : HEDDLE_OK;
 }
 
-static heddle_status check_family(heddle_context *ctx, const heddle_jit *jit,
-                                  const hd_manifest *manifest) {
-  if (strcmp(manifest->family, jit->family) == 0)
-    return HEDDLE_OK;
-  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "schedule.buckets",
-                  "a range reads A packed for %s, but the last one reads A packed for %s; legal: "
-                  "one family",
-                  manifest->family, jit->family);
-}
-
 static heddle_status make(heddle_context *ctx, heddle_jit *jit, hd_jit_range *r,
                           heddle_kernel **kernel) {
   loading l = {.jit = jit};
@@ -136,8 +126,11 @@ static heddle_status make(heddle_context *ctx, heddle_jit *jit, hd_jit_range *r,
   HD_TRY(read_front(ctx, jit, &front));
   heddle_status status = (jit->is_choice ? compile_choice : compile_named)(ctx, jit, &front, r, &l,
                                                                           &compiled);
-  if (status == HEDDLE_OK)
-    status = check_family(ctx, jit, &l.kernel->manifest);
+  if (status == HEDDLE_OK && strcmp(l.kernel->manifest.family, jit->family) != 0)
+    status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "schedule.buckets",
+                      "a range reads A packed for %s, but the last one reads A packed for %s; "
+                      "legal: one family",
+                      l.kernel->manifest.family, jit->family);
   if (status == HEDDLE_OK)
     r->schedule = hd_xstrdup(heddle_compiled_schedule(compiled));
   heddle_compiled_free(compiled);
@@ -150,20 +143,6 @@ static heddle_status make(heddle_context *ctx, heddle_jit *jit, hd_jit_range *r,
 
 /* ---- making a kernel once ---- */
 
-static heddle_status check_context(heddle_context *ctx, const heddle_jit *jit) {
-  void *current = NULL;
-  HD_CU_TRY(ctx, jit->runtime, context_get, &current);
-  if (current == jit->context)
-    return HEDDLE_OK;
-  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "jit.context",
-                  "the current CUDA context is not the one of heddle_jit_create; legal: that "
-                  "context");
-}
-
-static bool is_for_good(heddle_status status) {
-  return status != HEDDLE_ENVIRONMENT && status != HEDDLE_NO_MEMORY;
-}
-
 /* Runs with the range's lock held. Only the caller that compiles the kernel receives the notes. */
 static heddle_status make_once(heddle_context *ctx, heddle_jit *jit, hd_jit_range *r,
                                heddle_kernel **kernel) {
@@ -171,14 +150,20 @@ static heddle_status make_once(heddle_context *ctx, heddle_jit *jit, hd_jit_rang
     return HEDDLE_OK;
   if (r->failed)
     return hd_error(ctx, r->failed, HD_NOWHERE, r->rule, "%s", r->text);
-  HD_TRY(check_context(ctx, jit));
+  void *current = NULL;
+  HD_CU_TRY(ctx, jit->runtime, context_get, &current);
+  if (current != jit->context)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "jit.context",
+                    "the current CUDA context is not the one of heddle_jit_create; legal: that "
+                    "context");
   heddle_context *said = heddle_context_create();
   heddle_status status = make(said, jit, r, kernel);
+  bool may_pass = status == HEDDLE_ENVIRONMENT || status == HEDDLE_NO_MEMORY;
   const heddle_diagnostic *d = hd_first_error(said);
   hd_jit_say_again(ctx, status, said);
   if (status == HEDDLE_OK) {
     atomic_store(&r->kernel, *kernel);
-  } else if (is_for_good(status) && d) {
+  } else if (!may_pass && d) {
     snprintf(r->rule, sizeof r->rule, "%s", d->rule);
     snprintf(r->text, sizeof r->text, "%s", d->text);
     r->failed = status;
