@@ -42,20 +42,6 @@ static heddle_status parse_exprs(hd_parser *p, hd_op *op, hd_attr_key key) {
   return HEDDLE_OK;
 }
 
-static heddle_status parse_int(hd_parser *p, hd_op *op, hd_attr_key key) {
-  int64_t value;
-  HD_TRY(hd_parser_int(p, "an integer", &value));
-  hd_op_set_int(p->module, op, key, value);
-  return HEDDLE_OK;
-}
-
-static heddle_status parse_elem(hd_parser *p, hd_op *op, hd_attr_key key) {
-  heddle_elem elem;
-  HD_TRY(hd_parser_elem(p, &elem));
-  hd_op_set_elem(p->module, op, key, elem);
-  return HEDDLE_OK;
-}
-
 static heddle_status parse_text(hd_parser *p, hd_op *op, hd_attr_key key, hd_token_kind kind) {
   if (p->token.kind != kind)
     return hd_parser_unexpected(p, hd_attr_kind_text(hd_attr_get_kind(key)));
@@ -64,16 +50,22 @@ static heddle_status parse_text(hd_parser *p, hd_op *op, hd_attr_key key, hd_tok
 }
 
 static heddle_status parse_value(hd_parser *p, hd_op *op, hd_attr_key key) {
+  int64_t value;
+  heddle_elem elem;
   switch (hd_attr_get_kind(key)) {
   case HD_ATTR_KIND_INT:
-    return parse_int(p, op, key);
+    HD_TRY(hd_parser_int(p, "an integer", &value));
+    hd_op_set_int(p->module, op, key, value);
+    return HEDDLE_OK;
   case HD_ATTR_KIND_STRING:
     return parse_text(p, op, key, HD_TOKEN_STRING);
   case HD_ATTR_KIND_SYMBOL:
   case HD_ATTR_KIND_ARG:
     return parse_text(p, op, key, HD_TOKEN_WORD);
   case HD_ATTR_KIND_ELEM:
-    return parse_elem(p, op, key);
+    HD_TRY(hd_parser_elem(p, &elem));
+    hd_op_set_elem(p->module, op, key, elem);
+    return HEDDLE_OK;
   case HD_ATTR_KIND_INTS:
     return parse_ints(p, op, key);
   case HD_ATTR_KIND_EXPRS:

@@ -151,37 +151,31 @@ static heddle_status unknown_op(hd_parser *p, hd_token name) {
   return status;
 }
 
-static heddle_status parse_op_name(hd_parser *p, hd_op_kind *kind) {
+static heddle_status parse_statement(hd_parser *p, hd_region *region) {
+  struct results results = {0};
+  hd_loc loc = p->token.loc;
+  if (p->token.kind == HD_TOKEN_VALUE)
+    HD_TRY(parse_results(p, &results));
   const hd_token name = p->token;
   if (name.kind != HD_TOKEN_WORD)
     return hd_parser_unexpected(p, "an op, or '}'");
-  *kind = hd_op_find_kind(name.text);
-  return *kind == HD_N_OPS ? unknown_op(p, name) : hd_parser_advance(p);
-}
-
-static heddle_status parse_rest(hd_parser *p, hd_op *op) {
-  const hd_op_info *info = hd_op_get_info(op->kind);
+  hd_op_kind kind = hd_op_find_kind(name.text);
+  if (kind == HD_N_OPS)
+    return unknown_op(p, name);
+  HD_TRY(hd_parser_advance(p));
+  hd_builder b = hd_builder_at_end(p->module, region);
+  b.loc = loc;
+  hd_op *op = hd_build(&b, kind, NULL, 0, results.types, results.n);
   HD_TRY(parse_operands(p, op));
   /* If the op has regions, a brace begins attributes only if the op accepts attributes. */
+  const hd_op_info *info = hd_op_get_info(kind);
   bool attrs = info->n_regions == 0 || *info->attributes;
   if (attrs && hd_parser_at_mark(p, '{'))
     HD_TRY(hd_parser_attrs(p, op));
   if (info->n_regions > 0)
     HD_TRY(parse_region(p, op->regions[0]));
-  return info->n_regions > 1 ? parse_else(p, op) : HEDDLE_OK;
-}
-
-static heddle_status parse_statement(hd_parser *p, hd_region *region) {
-  struct results results = {0};
-  hd_loc loc = p->token.loc;
-  hd_op_kind kind = HD_N_OPS;
-  if (p->token.kind == HD_TOKEN_VALUE)
-    HD_TRY(parse_results(p, &results));
-  HD_TRY(parse_op_name(p, &kind));
-  hd_builder b = hd_builder_at_end(p->module, region);
-  b.loc = loc;
-  hd_op *op = hd_build(&b, kind, NULL, 0, results.types, results.n);
-  HD_TRY(parse_rest(p, op));
+  if (info->n_regions > 1)
+    HD_TRY(parse_else(p, op));
   for (int32_t i = 0; i < results.n; i++)
     HD_TRY(define(p, &results.names[i], op->results[i]));
   return HEDDLE_OK;
@@ -208,13 +202,6 @@ static heddle_status parse_level(hd_parser *p, hd_level *level) {
   return hd_parser_unexpected(p, "a level: problem, tile or role");
 }
 
-static heddle_status parse_sync(hd_parser *p, bool *placed) {
-  HD_TRY(hd_parser_expect_word(p, "sync"));
-  HD_TRY(hd_parser_expect(p, '=', "after sync"));
-  *placed = p->token.kind == HD_TOKEN_WORD && strcmp(p->token.text, "placed") == 0;
-  return *placed ? hd_parser_advance(p) : hd_parser_expect_word(p, "none");
-}
-
 static heddle_status parse_header(hd_parser *p) {
   int64_t version;
   HD_TRY(hd_parser_expect_word(p, "module"));
@@ -226,7 +213,11 @@ static heddle_status parse_header(hd_parser *p) {
     return hd_error(p->ctx, HEDDLE_UNSUPPORTED, loc, "text.version",
                     "got version %lld of the text; legal: 1", (long long)version);
   HD_TRY(parse_level(p, &p->module->level));
-  return parse_sync(p, &p->module->sync_placed);
+  HD_TRY(hd_parser_expect_word(p, "sync"));
+  HD_TRY(hd_parser_expect(p, '=', "after sync"));
+  bool placed = p->token.kind == HD_TOKEN_WORD && strcmp(p->token.text, "placed") == 0;
+  p->module->sync_placed = placed;
+  return placed ? hd_parser_advance(p) : hd_parser_expect_word(p, "none");
 }
 
 static heddle_status parse_text(hd_parser *p) {

@@ -286,16 +286,6 @@ static void check_one(hd_verifier *v, const hd_op *op) {
     hd_verify_spec(v, op);
 }
 
-/* Computes facts about a kernel once, for the checks of all its ops. */
-static void enter_kernel(hd_verifier *v, const hd_op *kernel) {
-  v->kernel = kernel;
-  v->role = NULL;
-  v->n_roles = 0;
-  for (const hd_op *op = kernel->regions[0]->first; op; op = op->next)
-    v->n_roles += op->kind == HD_OP_ROLE;
-  v->tensor_ctas = hd_tensor_ctas(kernel);
-}
-
 /* Checks an op and its regions, and tracks the kernel and role around them. The ops of a kernel or
  * role that has errors itself are not checked, since rules read its cluster and warps. */
 static void check_op(hd_verifier *v, const hd_op *op, int32_t depth) {
@@ -307,10 +297,16 @@ static void check_op(hd_verifier *v, const hd_op *op, int32_t depth) {
   bool frame = op->kind == HD_OP_KERNEL || op->kind == HD_OP_ROLE;
   if (depth == HD_MAX_DEPTH || (frame && v->n_errors != before))
     return;
-  if (op->kind == HD_OP_KERNEL)
-    enter_kernel(v, op);
-  else if (op->kind == HD_OP_ROLE)
+  if (op->kind == HD_OP_KERNEL) {
+    v->kernel = op;
+    v->role = NULL;
+    v->n_roles = 0;
+    for (const hd_op *child = op->regions[0]->first; child; child = child->next)
+      v->n_roles += child->kind == HD_OP_ROLE;
+    v->tensor_ctas = hd_tensor_ctas(op);
+  } else if (op->kind == HD_OP_ROLE) {
     v->role = op;
+  }
   for (int32_t i = 0; i < op->n_regions; i++)
     check_region(v, op->regions[i], depth + 1);
   check_yields(v, op);

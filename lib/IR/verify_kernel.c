@@ -151,16 +151,6 @@ static heddle_status note_op(void *user, hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* A named barrier may be used by one role only, or by one part of a role. */
-static void check_ids(hd_verifier *v, const hd_op *kernel) {
-  struct id_user ids = {.v = v};
-  for (const hd_op *op = kernel->regions[0]->first; op; op = op->next) {
-    ids.role = op;
-    if (op->kind == HD_OP_ROLE)
-      hd_walk(op->regions[0], note_op, &ids);
-  }
-}
-
 void hd_verify_kernel(hd_verifier *v, const hd_op *kernel) {
   check_name(v, kernel);
   check_unique(v, kernel, HD_OP_SIZE, HD_ATTR_DIM);
@@ -175,5 +165,11 @@ void hd_verify_kernel(hd_verifier *v, const hd_op *kernel) {
   check_unique(v, kernel, HD_OP_ROLE, HD_ATTR_NAME);
   int64_t warps = check_partition(v, kernel);
   check_registers(v, kernel, warps);
-  check_ids(v, kernel);
+  /* A named barrier may be used by one role only, or by one part of a role. */
+  struct id_user ids = {.v = v};
+  for (const hd_op *op = kernel->regions[0]->first; op; op = op->next) {
+    ids.role = op;
+    if (op->kind == HD_OP_ROLE)
+      hd_walk(op->regions[0], note_op, &ids);
+  }
 }
