@@ -63,13 +63,6 @@ static int32_t bucket_of(const hd_attempt *a, const hd_op *kernel) {
   return i;
 }
 
-static bool has_fallen_back(const hd_chosen *chosen) {
-  for (int32_t i = 0; i < chosen->plan.n; i++)
-    if (chosen->fell_back[i])
-      return true;
-  return false;
-}
-
 /* Records in the manifest the first choice of each variant whose bucket fell back. */
 static void name_first(const hd_attempt *a, const hd_plan *const *plans, hd_arena *arena,
                        hd_manifest *m) {
@@ -162,15 +155,6 @@ static void warn_emulated(heddle_context *ctx, const hd_front *f) {
                plain ? "target " : "the default family", plain ? target : "", plain ? "a" : "");
 }
 
-static heddle_status print_schedules(heddle_context *ctx, hd_module *module, hd_arena *arena,
-                                     const char **schedules) {
-  hd_strbuf text = {0};
-  heddle_status status = hd_bucket_kernels_print(ctx, module, &text);
-  *schedules = hd_arena_strdup(arena, hd_strbuf_text(&text));
-  hd_strbuf_free(&text);
-  return status;
-}
-
 /* If the schedule is a plan of several buckets, creates a kernel for each of them. */
 static heddle_status split_buckets(hd_pass_context *pass, hd_front *f, const hd_chosen *chosen) {
   hd_bucket_plan plan;
@@ -261,19 +245,25 @@ static heddle_status find_or_build(hd_pass_context *pass, hd_front *f,
   HD_TRY(check_user(pass->ctx, f, options));
   if (a->chosen)
     HD_TRY(list_schedules(pass->ctx, f->module, a));
-  if (!a->chosen || !has_fallen_back(a->chosen))
+  bool fell_back = false;
+  for (int32_t i = 0; a->chosen && i < a->chosen->plan.n; i++)
+    fell_back |= a->chosen->fell_back[i];
+  if (!fell_back)
     warn_emulated(pass->ctx, f);
   hd_hash hash = hd_kernel_hash(f->module, options), key;
   c->name = hd_arena_strdup(&c->arena, hd_op_str(f->problem.kernel, HD_ATTR_NAME));
-  HD_TRY(print_schedules(pass->ctx, f->module, &c->arena, &c->schedule));
+  hd_strbuf schedules = {0};
+  heddle_status status = hd_bucket_kernels_print(pass->ctx, f->module, &schedules);
+  c->schedule = hd_arena_strdup(&c->arena, hd_strbuf_text(&schedules));
+  hd_strbuf_free(&schedules);
+  HD_TRY(status);
   bool cached = hd_cache_key(hash, options, &key);
   key = fold_first(key, a->chosen);
   heddle_status found = cached ? get(options->cache, key, c, a) : HEDDLE_NOT_FOUND;
   if (found != HEDDLE_NOT_FOUND)
     return found;
   uint64_t before = hd_memory_shortages();
-  heddle_status status =
-      hd_memory_status(pass->ctx, before, build(pass, f, options, hash, c, a));
+  status = hd_memory_status(pass->ctx, before, build(pass, f, options, hash, c, a));
   if (cached && a->refusal.any)
     keep_refusal(pass->ctx, options->cache, key, &a->refusal);
   HD_TRY(status);

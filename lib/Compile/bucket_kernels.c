@@ -5,17 +5,12 @@
 #include "Passes/plan.h"
 #include "Support/diag.h"
 
-static hd_op *find_size(const hd_op *kernel, const char *dim) {
-  HD_FOR_OPS(op, kernel->regions[0]) {
-    if (op->kind == HD_OP_SIZE && hd_op_is(op, HD_ATTR_DIM, dim))
-      return op;
-  }
-  return NULL;
-}
-
 static heddle_status check_size(heddle_context *ctx, const hd_op *kernel,
                                 const hd_bucket_plan *plan) {
-  const hd_op *size = find_size(kernel, plan->dim);
+  const hd_op *size = NULL;
+  HD_FOR_OPS(op, kernel->regions[0])
+    if (op->kind == HD_OP_SIZE && hd_op_is(op, HD_ATTR_DIM, plan->dim))
+      size = op;
   int64_t last = plan->list[plan->n - 2].to;
   if (!size || hd_op_has(size, HD_ATTR_VALUE))
     return hd_error(ctx, HEDDLE_INVALID, kernel->loc, "schedule.buckets",

@@ -178,22 +178,17 @@ static heddle_status build(heddle_context *ctx, source from, const hd_target *ta
   return status;
 }
 
-static heddle_status check_elem(heddle_context *ctx, heddle_elem elem) {
-  const heddle_elem_info *info = heddle_elem_get(elem);
-  bool whole = info && info->group > 0 && info->container_bits >= 8 && info->group <= 4;
-  if (whole)
-    return HEDDLE_OK;
-  return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.type",
-                  "got %s; legal: bf16, f16, tf32, e4m3, e5m2, e3m2, e2m3, e2m1, s8, u8; nearest: "
-                  "%s", info ? info->name : "no type",
-                  info && info->kind != HEDDLE_FLOAT ? "s8" : "bf16");
-}
-
 static heddle_status compile(heddle_context *ctx, source from, const char *target,
                              const char *ptxas, heddle_compiled *c) {
   const hd_target *chip;
   hd_module *module;
-  HD_TRY(check_elem(ctx, from.elem));
+  const heddle_elem_info *info = heddle_elem_get(from.elem);
+  bool whole = info && info->group > 0 && info->container_bits >= 8 && info->group <= 4;
+  if (!whole)
+    return hd_error(
+        ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.type",
+        "got %s; legal: bf16, f16, tf32, e4m3, e5m2, e3m2, e2m3, e2m1, s8, u8; nearest: %s",
+        info ? info->name : "no type", info && info->kind != HEDDLE_FLOAT ? "s8" : "bf16");
   target = target ? target : "";
   if (hd_target_parse(target, &chip) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.target",
