@@ -62,12 +62,6 @@ static void sizes_at(const chooser *c, int64_t size, int64_t mnk[3]) {
   mnk[c->at] = size;
 }
 
-static bool is_exact(const hd_tuned_entry *entry, const hd_problem *p, const int64_t mnk[3]) {
-  hd_product product = hd_product_of(p, mnk);
-  return entry && entry->product.m == product.m && entry->product.n == product.n &&
-         entry->product.k == product.k;
-}
-
 /* The next size above `last` from the table, or from the user's sizes with its weight; 0: none.
  * Weights are relative to their mean. */
 static int64_t next_size(const chooser *c, int64_t last, double *weight) {
@@ -108,7 +102,8 @@ static heddle_status take_samples(heddle_context *ctx, chooser *c) {
     HD_TRY(hd_choose_for_sizes(ctx, c->front, c->options->tuned, mnk, NULL, &x->entry, &s));
     x->wish = enter(c, &s);
     x->weight = weight;
-    if (!is_exact(x->entry, p, mnk))
+    hd_product exact = hd_product_of(p, mnk);
+    if (x->entry && !hd_product_same_sizes(&x->entry->product, &exact))
       x->entry = NULL;
     c->n_samples++;
   }

@@ -241,13 +241,6 @@ static int64_t tokens_of(const model *x, const layer *l, int64_t tokens) {
   return n < 1 ? 1 : n;
 }
 
-static bool is_known(const hd_product *list, int32_t n, const hd_product *p) {
-  for (int32_t i = 0; i < n; i++)
-    if (list[i].m == p->m && list[i].n == p->n && list[i].k == p->k)
-      return true;
-  return false;
-}
-
 static void make_products(heddle_context *ctx, const model *x, const hd_model_options *o,
                           hd_product **list, int32_t *n) {
   int32_t cap = 0;
@@ -262,7 +255,10 @@ static void make_products(heddle_context *ctx, const model *x, const hd_model_op
                       .k = x->list[i].k};
       hd_front front = {0};
       snprintf(p.target, sizeof p.target, "%s", o->target);
-      if (is_known(*list, *n, &p))
+      bool known = false;
+      for (int32_t j = 0; j < *n && !known; j++)
+        known = hd_product_same_sizes(&(*list)[j], &p);
+      if (known)
         continue;
       heddle_context *why = heddle_context_create();
       if (hd_product_build(why, HD_NOWHERE, &p, &front) == HEDDLE_OK)

@@ -48,6 +48,9 @@ int64_t hd_product_scales(const hd_product *product, int which);
 static inline int64_t hd_product_matrices(const hd_product *product) {
   return product->g ? product->g : product->groups ? product->groups : 1;
 }
+static inline bool hd_product_same_sizes(const hd_product *x, const hd_product *y) {
+  return x->m == y->m && x->n == y->n && x->k == y->k;
+}
 /* Rows of D: half of A's rows if the activation takes pairs. */
 int64_t hd_product_d_rows(const hd_product *product);
 /* The letter for a statistic's name ("absmax", "sumsq", "scale"; 0: unknown), and the reverse. */

@@ -71,41 +71,36 @@ static bool next_modest(const hd_problem *whole, const hd_spilled *spilled, hd_s
   return false;
 }
 
-/* Chooses for the fixed sizes of p a schedule that is legal for `whole`, whose sizes stay open. */
-static heddle_status choose_fixed(heddle_context *ctx, hd_problem p, const hd_problem *whole,
-                                  const hd_tuned *tuned, const hd_spilled *spilled,
-                                  const hd_tuned_entry **entry, hd_schedule *s) {
-  static const int64_t none[3];
-  HD_TRY(hd_problem_check_sizes(ctx, &p));
-  hd_product product = hd_product_of(&p, none);
-  const hd_device_model *device = tuned ? hd_tuned_ceilings(tuned) : hd_device_model_of(p.target);
-  hd_schedule next;
-  *entry = tuned ? hd_tune_pick(tuned, &p, &product, spilled, s) : NULL;
-  if (*entry && is_free(whole, spilled, s))
-    return HEDDLE_OK;
-  *entry = NULL;
-  *s = hd_schedule_default(device, &p);
-  if (is_free(whole, spilled, s))
-    return HEDDLE_OK;
-  if (next_ranked(device, whole, &p, spilled, &next) || next_modest(whole, spilled, &next))
-    *s = next;
-  else if (!hd_schedule_fits(whole, s))
-    *s = hd_schedule_default(device, whole);
-  return HEDDLE_OK;
-}
-
 heddle_status hd_choose_for_sizes(heddle_context *ctx, const hd_front *front,
                                   const hd_tuned *tuned, const int64_t size_mnk[3],
                                   const hd_spilled *spilled, const hd_tuned_entry **entry,
                                   hd_schedule *schedule) {
-  hd_problem fixed = front->problem;
+  static const int64_t none[3];
+  const hd_problem *whole = &front->problem;
+  hd_problem fixed = *whole;
   hd_size *const sizes_of[] = {&fixed.m, &fixed.n, &fixed.k};
+  hd_schedule next;
   *entry = NULL;
   for (int i = 0; i < 3; i++) {
-    int64_t largest = hd_largest_size(&front->problem, "mnk"[i]);
+    int64_t largest = hd_largest_size(whole, "mnk"[i]);
     bool legal = !largest || size_mnk[i] <= largest; /* the launch refuses larger sizes */
     if (size_mnk[i] && legal)
       sizes_of[i]->value = size_mnk[i];
   }
-  return choose_fixed(ctx, fixed, &front->problem, tuned, spilled, entry, schedule);
+  HD_TRY(hd_problem_check_sizes(ctx, &fixed));
+  hd_product product = hd_product_of(&fixed, none);
+  *entry = tuned ? hd_tune_pick(tuned, &fixed, &product, spilled, schedule) : NULL;
+  if (*entry && is_free(whole, spilled, schedule))
+    return HEDDLE_OK;
+  *entry = NULL;
+  const hd_device_model *device =
+      tuned ? hd_tuned_ceilings(tuned) : hd_device_model_of(fixed.target);
+  *schedule = hd_schedule_default(device, &fixed);
+  if (is_free(whole, spilled, schedule))
+    return HEDDLE_OK;
+  if (next_ranked(device, whole, &fixed, spilled, &next) || next_modest(whole, spilled, &next))
+    *schedule = next;
+  else if (!hd_schedule_fits(whole, schedule))
+    *schedule = hd_schedule_default(device, whole);
+  return HEDDLE_OK;
 }

@@ -45,11 +45,10 @@ static bool same_epilogue(const hd_product_epilogue *x, const hd_product_epilogu
 }
 
 static bool same(const hd_product *x, const hd_product *y) {
-  return x->m == y->m && x->n == y->n && x->k == y->k && x->a == y->a && x->b == y->b &&
-         x->acc == y->acc && x->d == y->d && x->b_mn_major == y->b_mn_major &&
-         x->d_col_major == y->d_col_major && x->weights_ready == y->weights_ready &&
-         x->g == y->g && x->groups == y->groups && strcmp(x->target, y->target) == 0 &&
-         same_epilogue(&x->epilogue, &y->epilogue);
+  return hd_product_same_sizes(x, y) && x->a == y->a && x->b == y->b && x->acc == y->acc &&
+         x->d == y->d && x->b_mn_major == y->b_mn_major && x->d_col_major == y->d_col_major &&
+         x->weights_ready == y->weights_ready && x->g == y->g && x->groups == y->groups &&
+         strcmp(x->target, y->target) == 0 && same_epilogue(&x->epilogue, &y->epilogue);
 }
 
 const hd_tuned_entry *hd_tune_lookup(const hd_tuned *t, const hd_product *product) {
@@ -159,8 +158,7 @@ const hd_tuned_entry *hd_tune_pick(const hd_tuned *t, const hd_problem *p,
   }
   if (!found)
     return NULL;
-  if (found->product.m != product->m || found->product.n != product->n ||
-      found->product.k != product->k) {
+  if (!hd_product_same_sizes(&found->product, product)) {
     if (!hd_cost_is_estimate(p))
       return NULL;
     first = hd_schedule_default(&t->ceilings, p);

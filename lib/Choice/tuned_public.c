@@ -61,29 +61,6 @@ heddle_status heddle_tuned_pick_module(heddle_context *ctx, const heddle_tuned *
   return pick(ctx, tuned, &front, size_mnk, schedule);
 }
 
-/* The front is consumed. */
-static heddle_status choose_buckets(heddle_context *ctx, const hd_tuned *tuned, hd_front *front,
-                                    const int64_t size_mnk[3], char **plan) {
-  uint64_t before = hd_memory_shortages();
-  hd_bucket_plan made = {0};
-  hd_bucket_options options = {.tuned = tuned};
-  hd_strbuf text = {0};
-  if (size_mnk)
-    memcpy(options.hint_mnk, size_mnk, sizeof options.hint_mnk);
-  heddle_status status = hd_check_sizes(ctx, &front->problem, options.hint_mnk);
-  bool has_chosen = hd_op_has(front->problem.kernel, HD_ATTR_SCHEDULE); /* the author */
-  if (status == HEDDLE_OK && !has_chosen)
-    status = hd_bucket_choose(ctx, front, &options, &made);
-  hd_front_free(front);
-  if (status == HEDDLE_OK)
-    hd_bucket_plan_print(&made, &text);
-  status = hd_memory_status(ctx, before, status);
-  if (status == HEDDLE_OK)
-    *plan = hd_strbuf_take(&text);
-  hd_strbuf_free(&text);
-  return status;
-}
-
 heddle_status heddle_tuned_buckets(heddle_context *ctx, const heddle_tuned *tuned,
                                    const heddle_module *module, const char *target,
                                    const int64_t size_mnk[3], char **plan) {
@@ -92,5 +69,22 @@ heddle_status heddle_tuned_buckets(heddle_context *ctx, const heddle_tuned *tune
   hd_module *copy;
   HD_TRY(hd_module_copy(ctx, module->ir, &copy));
   HD_TRY(hd_front_read(&pass, copy, &front));
-  return choose_buckets(ctx, tuned, &front, size_mnk, plan);
+  uint64_t before = hd_memory_shortages();
+  hd_bucket_plan made = {0};
+  hd_bucket_options options = {.tuned = tuned};
+  hd_strbuf text = {0};
+  if (size_mnk)
+    memcpy(options.hint_mnk, size_mnk, sizeof options.hint_mnk);
+  heddle_status status = hd_check_sizes(ctx, &front.problem, options.hint_mnk);
+  bool has_chosen = hd_op_has(front.problem.kernel, HD_ATTR_SCHEDULE); /* the author */
+  if (status == HEDDLE_OK && !has_chosen)
+    status = hd_bucket_choose(ctx, &front, &options, &made);
+  hd_front_free(&front);
+  if (status == HEDDLE_OK)
+    hd_bucket_plan_print(&made, &text);
+  status = hd_memory_status(ctx, before, status);
+  if (status == HEDDLE_OK)
+    *plan = hd_strbuf_take(&text);
+  hd_strbuf_free(&text);
+  return status;
 }
