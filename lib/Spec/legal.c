@@ -76,16 +76,6 @@ static void describe_avail(const hd_spec_row *row, char *out, size_t n_bytes) {
   }
 }
 
-static hd_legality refuse_target(const hd_spec_row *row, const hd_target *target, char *reason,
-                                 size_t reason_bytes) {
-  char where[256] = "";
-  describe_avail(row, where, sizeof where);
-  if (!*where)
-    snprintf(where, sizeof where, "no target");
-  return refuse(HD_ILLEGAL, reason, reason_bytes, "spec.target: not on %s; legal: %s", target->name,
-                where);
-}
-
 /* Refuses selectors that neither the ISA nor ptxas accepts, and those that only ptxas accepts. */
 static hd_legality check_selector(const hd_spec_row *row, int selector, char *reason,
                                   size_t reason_bytes) {
@@ -132,8 +122,12 @@ hd_legality hd_spec_legal(const hd_spec_row *row, const hd_legal_query *query, c
   }
   if (query->ptx < target->min_ptx)
     return refuse_version("any instruction", target->min_ptx, query, reason, reason_bytes);
-  if (!least)
-    return refuse_target(row, target, reason, reason_bytes);
+  if (!least) {
+    char where[256] = "";
+    describe_avail(row, where, sizeof where);
+    return refuse(HD_ILLEGAL, reason, reason_bytes, "spec.target: not on %s; legal: %s",
+                  target->name, *where ? where : "no target");
+  }
   if (query->ptx < least)
     return refuse_version("the instruction", least, query, reason, reason_bytes);
   return check_selector(row, query->selector, reason, reason_bytes);
