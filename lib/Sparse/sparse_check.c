@@ -31,20 +31,6 @@ static heddle_status check_canonical(heddle_context *ctx, const uint8_t *image,
   return check_codes(ctx, info, image + info->codes_offset);
 }
 
-static heddle_status first_difference(heddle_context *ctx, const heddle_sparse_info *info,
-                                      const uint8_t *payload, const uint8_t *expected) {
-  size_t i = 0;
-  while (i < info->payload_bytes && payload[i] == expected[i])
-    i++;
-  if (i == info->payload_bytes)
-    return HEDDLE_OK;
-  size_t block = i / info->block_bytes;
-  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.padding",
-                  "byte %zu of block (%llu, %llu) is padding and holds 0x%02x; legal: 0x%02x",
-                  i % info->block_bytes, (unsigned long long)(block / info->n_k_blocks),
-                  (unsigned long long)(block % info->n_k_blocks), payload[i], expected[i]);
-}
-
 /* `scratch` is memory for the canonical form and the payload that is packed again. */
 static heddle_status check_packed_in(heddle_context *ctx, const uint8_t *payload,
                                      const heddle_sparse_info *info,
@@ -55,7 +41,16 @@ static heddle_status check_packed_in(heddle_context *ctx, const uint8_t *payload
                               codes));
   HD_TRY(check_codes(ctx, canonical, codes));
   HD_TRY(heddle_sparse_pack(ctx, info->elem, info->family, info->m, info->k, values, codes, again));
-  return first_difference(ctx, info, payload, again);
+  size_t i = 0;
+  while (i < info->payload_bytes && payload[i] == again[i])
+    i++;
+  if (i == info->payload_bytes)
+    return HEDDLE_OK;
+  size_t block = i / info->block_bytes;
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.padding",
+                  "byte %zu of block (%llu, %llu) is padding and holds 0x%02x; legal: 0x%02x",
+                  i % info->block_bytes, (unsigned long long)(block / info->n_k_blocks),
+                  (unsigned long long)(block % info->n_k_blocks), payload[i], again[i]);
 }
 
 static heddle_status check_packed(heddle_context *ctx, const uint8_t *image,
