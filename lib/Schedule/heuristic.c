@@ -214,13 +214,6 @@ int32_t hd_schedule_in_cluster(const hd_problem *p, const hd_schedule *s, hd_sch
   return n;
 }
 
-static void enter_streams(const hd_problem *p, hd_schedule s, bool shares, front *f) {
-  s.stream_k = 1;
-  for (s.cluster = 1; s.cluster <= (shares ? 2 : 1); s.cluster++)
-    if (count_tiles(p, &s) % (f->device->n_sms * s.ctas_per_sm))
-      enter(p, s, f);
-}
-
 /* A cluster of two waits more and saves power. For many columns it pays off if the launch is long
  * enough to reach the power cap, which depends on its work and not on its waves. For fewer columns
  * the model decides whether the reduced traffic of B outweighs the waits. */
@@ -235,8 +228,13 @@ static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, 
   int64_t k_blocks = p->k.value ? ceil_div(p->k.value, hd_k_block_size(p->a_elem)) : USUAL_K_BLOCKS;
   bool shares = (!p->gather || s.b_path == HD_B_COPIED) && s.tile_n >= MIN_SHARED_N &&
                 s.tile_n % (p->b.transposed ? 128 : 16) == 0;
-  if (pick->streams)
-    return enter_streams(p, s, shares, f);
+  if (pick->streams) {
+    s.stream_k = 1;
+    for (s.cluster = 1; s.cluster <= (shares ? 2 : 1); s.cluster++)
+      if (count_tiles(p, &s) % (f->device->n_sms * s.ctas_per_sm))
+        enter(p, s, f);
+    return;
+  }
   for (s.cluster = 1; s.cluster <= (shares ? 2 : 1); s.cluster++)
     for (size_t i = 0; i < HD_COUNT(splits); i++) {
       int64_t tiles = count_tiles(p, &s);
@@ -250,14 +248,11 @@ static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, 
 
 /* No copy of B if N is known only at launch: in a kernel for many sizes, CTAs may share the tiles
  * of some bucket over k, and b=copied cannot be combined with that. */
-static bool may_copy(const hd_pick *pick, const hd_problem *p) {
-  const hd_problem *launched = pick->launched ? pick->launched : p;
-  return !p->combine && hd_copy_serves(p) && (launched->n.value || hd_is_grouped(p));
-}
-
 static void enter_paths(const hd_problem *p, const hd_pick *pick, hd_schedule s, front *f) {
+  const hd_problem *launched = pick->launched ? pick->launched : p;
+  bool known = launched->n.value || hd_is_grouped(p);
   enter_tile(p, pick, s, f);
-  if (!may_copy(pick, p) || pick->streams || pick->least_splits > 1)
+  if (!known || p->combine || !hd_copy_serves(p) || pick->streams || pick->least_splits > 1)
     return;
   s.b_path = HD_B_COPIED;
   enter_tile(p, pick, s, f);
