@@ -156,11 +156,10 @@ void hd_ring_place_producer(hd_ring *r) {
   hd_op *last_generic = NULL;
   for (int32_t i = 0; i < r->copies.n; i++) {
     hd_op *copy = r->copies.op[i];
-    if (!is_generic(copy)) {
+    if (is_generic(copy))
+      last_generic = copy;
+    else
       hd_op_add_operand(r->module, copy, r->full);
-      continue;
-    }
-    last_generic = copy;
   }
   if (!last_generic)
     return;

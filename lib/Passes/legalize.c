@@ -22,16 +22,6 @@ static bool integer_output(heddle_elem elem) {
   return elem == HEDDLE_S32 || elem == HEDDLE_S8 || elem == HEDDLE_U8;
 }
 
-static heddle_status check_c(heddle_context *ctx, const hd_problem *p) {
-  bool integers = p->acc_elem == HEDDLE_S32;
-  if (float_output(p->c.elem) || (integers && integer_output(p->c.elem)))
-    return HEDDLE_OK;
-  return hd_error(ctx, HEDDLE_UNSUPPORTED, p->c.op->loc, "problem.type",
-                  "got C of type %s with %s accumulators; legal: %sf16, bf16, f32",
-                  heddle_elem_get(p->c.elem)->name, heddle_elem_get(p->acc_elem)->name,
-                  integers ? "s32, s8, u8, " : "");
-}
-
 /* cvt to e4m3x2 and e5m2x2: sm_89 (PTX ISA, cvt). */
 static heddle_status check_d(heddle_context *ctx, const hd_problem *p) {
   bool narrow = p->d.elem == HEDDLE_E4M3 || p->d.elem == HEDDLE_E5M2;
@@ -129,8 +119,12 @@ static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
         "got an mn_major B of %s; only 16-bit types can be transposed; nearest: order = k_major",
         heddle_elem_get(p->b.elem)->name);
   HD_TRY(check_d(ctx, p));
-  if (p->c.op)
-    HD_TRY(check_c(ctx, p));
+  bool integers = p->acc_elem == HEDDLE_S32;
+  if (p->c.op && !float_output(p->c.elem) && !(integers && integer_output(p->c.elem)))
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->c.op->loc, "problem.type",
+                    "got C of type %s with %s accumulators; legal: %sf16, bf16, f32",
+                    heddle_elem_get(p->c.elem)->name, heddle_elem_get(p->acc_elem)->name,
+                    integers ? "s32, s8, u8, " : "");
   if (p->bias.op && !float_output(p->bias.elem))
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->bias.op->loc, "problem.type",
                     "got a bias of type %s; legal: f32, f16, bf16",

@@ -79,24 +79,17 @@ static bool always_verify(void) {
 #endif
 }
 
-/* The attribute that a pass needs and the kernel lacks; HD_N_ATTRS: none. A row implies a schedule:
- * the kernel's `schedule` at problem level, the plan's attributes below. */
-static hd_attr_key missing(const hd_pass *p, hd_op *kernel) {
-  const hd_op *matmul = hd_find_op(kernel->regions[0], HD_OP_MATMUL);
-  if (p->needs == HD_N_ATTRS)
-    return HD_N_ATTRS;
-  if (p->level == HD_LEVEL_PROBLEM && !hd_op_has(kernel, HD_ATTR_SCHEDULE))
-    return HD_ATTR_SCHEDULE;
-  return matmul && hd_op_has(matmul, p->needs) ? HD_N_ATTRS : p->needs;
-}
-
-/* Why the pass refuses a kernel of a module at its level; NULL: all kernels are accepted. */
+/* Why the pass refuses a kernel of a module at its level; NULL: all kernels are accepted. A row
+ * implies a schedule: the kernel's `schedule` at problem level, the plan's attributes below. */
 static const char *find_unfit(const hd_pass *p, hd_module *module) {
   HD_FOR_OPS(kernel, module->body) {
-    hd_attr_key key = missing(p, kernel);
+    const hd_op *matmul = hd_find_op(kernel->regions[0], HD_OP_MATMUL);
+    bool row = p->needs != HD_N_ATTRS;
+    if (row && p->level == HD_LEVEL_PROBLEM && !hd_op_has(kernel, HD_ATTR_SCHEDULE))
+      return hd_arena_printf(&module->arena, "without %s", hd_attr_name(HD_ATTR_SCHEDULE));
+    if (row && !(matmul && hd_op_has(matmul, p->needs)))
+      return hd_arena_printf(&module->arena, "without %s", hd_attr_name(p->needs));
     const char *why = p->unfit ? p->unfit(kernel) : NULL;
-    if (key != HD_N_ATTRS)
-      return hd_arena_printf(&module->arena, "without %s", hd_attr_name(key));
     if (why)
       return why;
   }

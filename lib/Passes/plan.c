@@ -42,26 +42,23 @@ static hd_op *op_of(const hd_plan *plan, const struct place *place) {
 
 /* ---- writing ---- */
 
-static void write_key(hd_module *m, hd_op *op, hd_attr_key attr, hd_key key,
-                      const hd_schedule *s) {
-  int64_t list[3];
-  int32_t v[3], n = hd_schedule_get(s, key, v);
-  if (hd_schedule_keys[key].kind == HD_KEY_WORD) {
-    hd_op_set_str(m, op, attr, hd_key_word(key, *v));
-  } else if (n > 1) {
-    for (int32_t i = 0; i < n; i++)
-      list[i] = v[i];
-    hd_op_set_ints(m, op, attr, list, n);
-  } else if (hd_attr_get_kind(attr) == HD_ATTR_KIND_INT) {
-    hd_op_set_int(m, op, attr, *v);
-  } else if (*v) {
-    hd_op_set_flag(m, op, attr);
-  }
-}
-
 void hd_plan_write_schedule(hd_module *m, const hd_plan *plan) {
-  for (size_t i = 0; i < HD_COUNT(places); i++)
-    write_key(m, op_of(plan, &places[i]), places[i].attr, places[i].key, &plan->s);
+  for (const struct place *at = places; at < places + HD_COUNT(places); at++) {
+    hd_op *op = op_of(plan, at);
+    int64_t list[3];
+    int32_t v[3], n = hd_schedule_get(&plan->s, at->key, v);
+    if (hd_schedule_keys[at->key].kind == HD_KEY_WORD) {
+      hd_op_set_str(m, op, at->attr, hd_key_word(at->key, *v));
+    } else if (n > 1) {
+      for (int32_t i = 0; i < n; i++)
+        list[i] = v[i];
+      hd_op_set_ints(m, op, at->attr, list, n);
+    } else if (hd_attr_get_kind(at->attr) == HD_ATTR_KIND_INT) {
+      hd_op_set_int(m, op, at->attr, *v);
+    } else if (*v) {
+      hd_op_set_flag(m, op, at->attr);
+    }
+  }
 }
 
 void hd_plan_write_fragments(hd_module *m, const hd_plan *plan) {

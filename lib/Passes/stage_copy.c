@@ -292,12 +292,6 @@ int32_t hd_stage_scale_box(const hd_stage *st, int which) {
   return which == 0 && st->p.block_rows > 1 ? HD_SCALE_BOX : rows > MAX_BOX ? rows / 2 : rows;
 }
 
-/* The first scale of the box that has the scale of row row0; a scale is for `rows` rows. */
-static hd_value *first_block(hd_builder *b, hd_value *row0, int32_t rows) {
-  hd_value *unit = hd_arith_const(b, HD_OP_DIV, row0, HD_SCALE_UNIT * rows);
-  return hd_arith_const(b, HD_OP_MUL, unit, HD_SCALE_UNIT);
-}
-
 /* The f32 scales of a k-block are a line of a matrix. Copies the tile's part; zeros after the end.
  * Each CTA copies its own scales, even if it shares an operand. */
 static void copy_scale_boxes(hd_stage *st, hd_builder *b, const hd_tile_place *place, int which,
@@ -305,9 +299,11 @@ static void copy_scale_boxes(hd_stage *st, hd_builder *b, const hd_tile_place *p
   enum { BYTES = 4 };
   int32_t box = hd_stage_scale_box(st, which), rows = which ? 1 : st->p.block_rows;
   int32_t n = rows > 1 ? box : which ? st->s.tile_n : st->s.tile_m;
-  hd_value *first = which      ? box_column(st, b, place, 0)
-                    : rows > 1 ? first_block(b, place->row0, rows)
-                               : place->row0;
+  hd_value *first = which ? box_column(st, b, place, 0) : place->row0;
+  if (rows > 1) { /* the first scale of the box that has the scale of the tile's first row */
+    first = hd_arith_const(b, HD_OP_DIV, first, HD_SCALE_UNIT * rows);
+    first = hd_arith_const(b, HD_OP_MUL, first, HD_SCALE_UNIT);
+  }
   for (int32_t i = 0; i < n; i += box) {
     hd_op *op = hd_build_op(b, HD_OP_COPY_TMA, (hd_type){0}, 5, st->map_scales[which],
                             st->scales[which], cursor, hd_arith_const(b, HD_OP_ADD, first, i), kg);

@@ -37,7 +37,12 @@ static void put_part(hd_stage *st, hd_builder *b, hd_value *first, hd_value *con
   hd_op_set_str(st->module, op, HD_ATTR_ACT, st->p.act);
 }
 
-static void scale(hd_stage *st, hd_builder *b, const hd_tile_place *place) {
+void hd_stage_statistic(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                        const hd_stage_strips *strips, hd_value **acc) {
+  for (int32_t i = 0; i < strips->n; i++)
+    acc[i] = finish(st, b, place, strips->strip[i], acc[i]);
+  for (int32_t i = 0; i < strips->n; i += st->slots.strips)
+    put_part(st, b, strips->strip[i], acc + i);
   hd_op *op = hd_build_op(b, HD_OP_SCALE_TILE, (hd_type){0}, 8, st->sr, st->arg[HD_ARG_SCALE_D],
                           st->arg[HD_ARG_LDSD], place->row0, place->col0, st->arg[HD_ARG_M],
                           place->end_n, place->g);
@@ -50,13 +55,4 @@ static void scale(hd_stage *st, hd_builder *b, const hd_tile_place *place) {
   if (st->slots.rows < st->s.warps_m)
     hd_op_set_int(st->module, op, HD_ATTR_AMONG, st->slots.rows);
   hd_op_set_int(st->module, op, HD_ATTR_TILE_COLUMNS, st->s.tile_n);
-}
-
-void hd_stage_statistic(hd_stage *st, hd_builder *b, const hd_tile_place *place,
-                        const hd_stage_strips *strips, hd_value **acc) {
-  for (int32_t i = 0; i < strips->n; i++)
-    acc[i] = finish(st, b, place, strips->strip[i], acc[i]);
-  for (int32_t i = 0; i < strips->n; i += st->slots.strips)
-    put_part(st, b, strips->strip[i], acc + i);
-  scale(st, b, place);
 }

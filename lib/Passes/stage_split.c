@@ -14,16 +14,6 @@ int64_t hd_stage_slot_bytes(const hd_stage *st) {
   return st->records.bytes * st->records.n;
 }
 
-/* Byte offset of this warp's first partial of the tile. It ends where the counter begins. */
-static hd_value *find_partial(hd_stage *st, hd_builder *b, const hd_tile_place *place,
-                             hd_value *warp) {
-  hd_value *slot = hd_widen(b, place->slot), *within = hd_widen(b, warp);
-  slot = hd_arith_const(b, HD_OP_MUL, slot, hd_stage_slot_bytes(st));
-  within = hd_arith_const(b, HD_OP_MUL, within, st->records.bytes);
-  within = hd_arith_const(b, HD_OP_ADD, within, hd_record_partial(st->records, &st->s));
-  return hd_arith(b, HD_OP_ADD, slot, within);
-}
-
 /* Bytes between two parts of a tile. stream_k interleaves the slots of a cluster's CTAs. */
 static int64_t part_bytes(const hd_stage *st) {
   return hd_stage_slot_bytes(st) * (st->s.stream_k ? st->cluster : 1);
@@ -135,7 +125,12 @@ void hd_stage_reduce(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd
                      hd_value **acc, int32_t n_acc) {
   if (!place->n_parts)
     return;
-  hd_value *workspace = st->arg[HD_ARG_WORKSPACE], *partial = find_partial(st, b, place, warp);
+  /* The byte offset of this warp's first partial of the tile. It ends where the counter begins. */
+  hd_value *slot = hd_widen(b, place->slot), *within = hd_widen(b, warp);
+  slot = hd_arith_const(b, HD_OP_MUL, slot, hd_stage_slot_bytes(st));
+  within = hd_arith_const(b, HD_OP_MUL, within, st->records.bytes);
+  within = hd_arith_const(b, HD_OP_ADD, within, hd_record_partial(st->records, &st->s));
+  hd_value *workspace = st->arg[HD_ARG_WORKSPACE], *partial = hd_arith(b, HD_OP_ADD, slot, within);
   hd_op *store = hd_build_op(b, HD_OP_PARTIAL_STORE, (hd_type){0}, 7, workspace, partial,
                              place->part, place->n_parts, place->k_lo, place->k_hi, st->n_k_blocks);
   hd_op *sum = hd_build_op(b, HD_OP_PARTIAL_SUM, (hd_type){0}, 4, workspace, partial, place->part,

@@ -58,23 +58,6 @@ static void move_scales(hd_stage *st, hd_builder *b, hd_value *cursor) {
   }
 }
 
-/* Multiplies k-block kg of a tile whose first column is col0. */
-static void multiply(hd_stage *st, hd_builder *b, hd_value *sums, hd_value *cursor, hd_value *more,
-                     hd_value *kg, hd_value *col0) {
-  hd_value *yes = hd_build_i1(b, true);
-  for (int32_t step = 0; step < st->steps; step++) {
-    hd_value *operands[] = {st->sums, sums, st->sa, cursor, st->sb, st->meta, step ? yes : more,
-                            st->factors[0], st->factors[1], kg, col0};
-    hd_op *op = hd_build(b, HD_OP_TCGEN05_MMA_SP, operands,
-                         st->factors[0] ? (int32_t)HD_COUNT(operands) : PLAIN_OPERANDS, NULL, 0);
-    hd_op_set_str(st->module, op, HD_ATTR_ROW, st->row->name);
-    hd_op_set_int(st->module, op, HD_ATTR_SELECTOR, hd_stage_selector(st, step));
-    hd_op_set_int(st->module, op, HD_ATTR_STEP, step);
-    if (st->p.b.transposed)
-      hd_op_set_flag(st->module, op, HD_ATTR_TRANS);
-  }
-}
-
 /* for k: copy the stage, move its metadata and block scales, multiply. Returns the cursor after the
  * last stage. */
 static hd_value *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
@@ -87,7 +70,18 @@ static hd_value *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *pl
   move_scales(st, &in, args[1]);
   hd_value *more = hd_build_cmp(&in, "ne", args[0], place->k_lo);
   hd_value *kg = hd_stage_k_block(st, &in, place, args[0]);
-  multiply(st, &in, sums, args[1], more, kg, place->col0);
+  hd_value *yes = hd_build_i1(&in, true);
+  for (int32_t step = 0; step < st->steps; step++) {
+    hd_value *operands[] = {st->sums, sums, st->sa, args[1], st->sb, st->meta, step ? yes : more,
+                            st->factors[0], st->factors[1], kg, place->col0};
+    hd_op *op = hd_build(&in, HD_OP_TCGEN05_MMA_SP, operands,
+                         st->factors[0] ? (int32_t)HD_COUNT(operands) : PLAIN_OPERANDS, NULL, 0);
+    hd_op_set_str(st->module, op, HD_ATTR_ROW, st->row->name);
+    hd_op_set_int(st->module, op, HD_ATTR_SELECTOR, hd_stage_selector(st, step));
+    hd_op_set_int(st->module, op, HD_ATTR_STEP, step);
+    if (st->p.b.transposed)
+      hd_op_set_flag(st->module, op, HD_ATTR_TRANS);
+  }
   hd_value *after = hd_next_slot(&in, args[1], st->s.stages);
   hd_build_yield(&in, &after, 1);
   return loop->results[0];

@@ -134,15 +134,6 @@ void hd_stage_find_work(hd_stage *st, hd_builder *b, hd_work *w) {
   find_piece(st, b, w);
 }
 
-static bool is_zigzag(const hd_stage *st) { return st->s.k_order == HD_K_ZIGZAG; }
-
-/* Every second tile runs backwards. unit / step counts from 0: the first unit is below the step. */
-static hd_value *find_direction(hd_stage *st, hd_builder *b, const hd_work *w, hd_value *unit) {
-  hd_value *turn = st->s.stream_k ? hd_arith(b, HD_OP_SUB, unit, w->lo)
-                                  : hd_arith(b, HD_OP_DIV, unit, w->step);
-  return hd_build_cmp(b, "ne", hd_arith(b, HD_OP_REM, turn, hd_i32(b, 2)), st->zero);
-}
-
 /* The offsets of the operands of product g of a batch. A launch with stride 0 shares B: the tensor
  * map has one matrix, and the index must be 0. */
 static void find_matrix(hd_stage *st, hd_builder *b, hd_value *g, hd_tile_place *place) {
@@ -211,8 +202,15 @@ void hd_stage_find_place(hd_stage *st, hd_builder *b, const hd_work *w, hd_value
                              hd_arith_const(b, HD_OP_MUL, place->rank, st->b_n));
   if (hd_is_batch(&st->p))
     find_matrix(st, b, first ? place->g : coord->results[2], place);
-  place->is_first = st->prefetch ? hd_build_cmp(b, "eq", unit, w->lo) : NULL;
-  place->is_back = is_zigzag(st) ? find_direction(st, b, w, unit) : NULL;
+  if (st->prefetch)
+    place->is_first = hd_build_cmp(b, "eq", unit, w->lo);
+  if (st->s.k_order != HD_K_ZIGZAG)
+    return;
+  /* Every second tile runs backwards. unit / step counts from 0: the first unit is below the
+   * step. */
+  hd_value *turn = st->s.stream_k ? hd_arith(b, HD_OP_SUB, unit, w->lo)
+                                  : hd_arith(b, HD_OP_DIV, unit, w->step);
+  place->is_back = hd_build_cmp(b, "ne", hd_arith(b, HD_OP_REM, turn, hd_i32(b, 2)), st->zero);
 }
 
 hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int32_t n_carried,
