@@ -125,11 +125,6 @@ static double mean_size(const walk *w) {
   return n ? sqrt(sum / n) : 0;
 }
 
-/* True if got or the rounded reference is not finite. Overflow is not an error if both have it. */
-static bool is_special(heddle_elem elem, double got, double expected) {
-  return !isfinite(got) || !isfinite(hd_elem_to_double(elem, hd_elem_from_double(elem, expected)));
-}
-
 /* The error of an element. For integers, rounding by up to 0.5 is not an error. */
 static double distance(heddle_elem elem, double got, double right) {
   double off = fabs(got - right);
@@ -155,7 +150,7 @@ static double score_of(heddle_elem elem, double got, double right, double slack,
   return score > 1 && is_rounding_near(elem, got, right, near) ? 0 : score;
 }
 
-/* The rounding error of x relative to right; 0 on overflow, which is_special handles. */
+/* The rounding error of x relative to right; 0 on overflow, which the comparison handles. */
 static double rounding_error(heddle_elem elem, double x, double right) {
   double off = distance(elem, rounded(elem, x), right);
   return isfinite(off) ? off : 0;
@@ -191,7 +186,7 @@ hd_comparison hd_compare_bounded(const hd_matrix *d, uint64_t n, const uint64_t 
       double right = reachable(d->elem, right_at(&w, i, j));
       double off = distance(d->elem, got, right);
       double score = score_of(d->elem, got, right, slack_at(&w, i, j), bound, size);
-      if (is_special(d->elem, got, right))
+      if (!isfinite(got) || !isfinite(rounded(d->elem, right))) /* no error if both overflow */
         score = same_bits(d->elem, bits, right) ? 0 : INFINITY;
       else {
         errors += off * off;

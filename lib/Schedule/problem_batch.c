@@ -39,17 +39,6 @@ static heddle_status check_stride(heddle_context *ctx, const hd_problem *p, cons
   return HEDDLE_OK;
 }
 
-static heddle_status check_a(heddle_context *ctx, const hd_problem *p) {
-  if (!hd_op_has(p->sparse, HD_ATTR_G_STRIDE))
-    return HEDDLE_OK;
-  if (!hd_is_batch(p) || !p->a_shared)
-    REFUSE(HEDDLE_INVALID, p->sparse,
-           "got g_stride = %lld for A; legal: 0, if all products share A; nearest: without it, "
-           "which makes it an argument",
-           (long long)hd_op_int(p->sparse, HD_ATTR_G_STRIDE, 0));
-  return HEDDLE_OK;
-}
-
 /* Two products must not write the same element. The launch checks values that it provides. */
 static heddle_status check_d(heddle_context *ctx, const hd_problem *p) {
   const hd_size m = {.value = p->m.value / hd_rows_of_d(p)};
@@ -183,7 +172,11 @@ heddle_status hd_problem_check_batch(heddle_context *ctx, const hd_problem *p) {
                   {&p->scale_a, "scale_a"}, {&p->scale_b, "scale_b"}};
   for (size_t i = 0; i < HD_COUNT(operands); i++)
     HD_TRY(check_stride(ctx, p, operands[i].operand, operands[i].name));
-  HD_TRY(check_a(ctx, p));
+  if (hd_op_has(p->sparse, HD_ATTR_G_STRIDE) && (!hd_is_batch(p) || !p->a_shared))
+    REFUSE(HEDDLE_INVALID, p->sparse,
+           "got g_stride = %lld for A; legal: 0, if all products share A; nearest: without it, "
+           "which makes it an argument",
+           (long long)hd_op_int(p->sparse, HD_ATTR_G_STRIDE, 0));
   HD_TRY(check_indices(ctx, p));
   HD_TRY(check_combine(ctx, p));
   if (hd_is_grouped(p))
