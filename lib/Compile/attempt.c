@@ -76,14 +76,6 @@ static void name_first(const hd_attempt *a, const hd_plan *const *plans, hd_aren
   }
 }
 
-static void read_gated(const hd_gated *gated, const hd_plan *const *plans, hd_attempt *a) {
-  a->refusal.any = gated->any;
-  snprintf(a->refusal.why, sizeof a->refusal.why, "%s", gated->why);
-  for (int32_t v = 0; plans[v]; v++)
-    if (gated->variant[v])
-      a->refusal.bucket[bucket_of(a, plans[v]->p.kernel)] = true;
-}
-
 static heddle_status build(hd_pass_context *pass, const hd_front *f,
                            const heddle_compile_options *options, hd_hash hash,
                            heddle_compiled *c, hd_attempt *a) {
@@ -113,8 +105,13 @@ static heddle_status build(hd_pass_context *pass, const hd_front *f,
   } else {
     hd_free(ptx);
   }
-  if (gated.any)
-    read_gated(&gated, plans, a);
+  if (gated.any) {
+    a->refusal.any = true;
+    snprintf(a->refusal.why, sizeof a->refusal.why, "%s", gated.why);
+    for (int32_t v = 0; plans[v]; v++)
+      if (gated.variant[v])
+        a->refusal.bucket[bucket_of(a, plans[v]->p.kernel)] = true;
+  }
   hd_emit_result_free(&emitted);
   return status;
 }

@@ -77,14 +77,6 @@ static void make_ranges(heddle_jit *jit, const hd_bucket_plan *plan) {
   }
 }
 
-static void list_arguments(heddle_jit *jit, const hd_problem *p) {
-  hd_manifest manifest = {0};
-  hd_manifest_args(p, true, &manifest);
-  for (int32_t i = 0; i < manifest.n_args; i++)
-    if (hd_arg_is_passed(&manifest.arg[i]))
-      jit->passed[jit->n_passed++] = manifest.arg[i].kind;
-}
-
 /* Finds what all ranges must share, from the plans of all: the format of A and the workspace. Runs
  * the passes on the front up to select_operand_path. */
 static heddle_status find_common(heddle_context *ctx, heddle_jit *jit, hd_front *front,
@@ -119,6 +111,7 @@ static heddle_status find_common(heddle_context *ctx, heddle_jit *jit, hd_front 
 static heddle_status plan_all(heddle_context *ctx, heddle_jit *jit, const heddle_module *module,
                               const heddle_compile_options *o) {
   hd_pass_context pass = {.ctx = ctx, .target = o->target};
+  hd_manifest manifest = {0};
   hd_bucket_plan plan;
   hd_module *problem;
   hd_front front;
@@ -128,7 +121,10 @@ static heddle_status plan_all(heddle_context *ctx, heddle_jit *jit, const heddle
   heddle_status status = plan_ranges(ctx, jit, &front, o, &plan);
   if (status == HEDDLE_OK) {
     make_ranges(jit, &plan);
-    list_arguments(jit, &front.problem);
+    hd_manifest_args(&front.problem, true, &manifest);
+    for (int32_t i = 0; i < manifest.n_args; i++)
+      if (hd_arg_is_passed(&manifest.arg[i]))
+        jit->passed[jit->n_passed++] = manifest.arg[i].kind;
     status = find_common(ctx, jit, &front, &plan);
   }
   hd_front_free(&front);

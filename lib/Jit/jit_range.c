@@ -158,12 +158,12 @@ static heddle_status make_once(heddle_context *ctx, heddle_jit *jit, hd_jit_rang
                     "context");
   heddle_context *said = heddle_context_create();
   heddle_status status = make(said, jit, r, kernel);
-  bool may_pass = status == HEDDLE_ENVIRONMENT || status == HEDDLE_NO_MEMORY;
+  bool is_final = status != HEDDLE_ENVIRONMENT && status != HEDDLE_NO_MEMORY;
   const heddle_diagnostic *d = hd_first_error(said);
   hd_jit_say_again(ctx, status, said);
   if (status == HEDDLE_OK) {
     atomic_store(&r->kernel, *kernel);
-  } else if (!may_pass && d) {
+  } else if (is_final && d) { /* later calls report the same */
     snprintf(r->rule, sizeof r->rule, "%s", d->rule);
     snprintf(r->text, sizeof r->text, "%s", d->text);
     r->failed = status;

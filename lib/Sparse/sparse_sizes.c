@@ -70,10 +70,6 @@ heddle_status hd_sparse_stride_check(heddle_context *ctx, heddle_elem elem, uint
   return multiply(&total, m) ? HEDDLE_OK : too_large(ctx, m, k);
 }
 
-static size_t align_up(size_t n) {
-  return (n + PAYLOAD_ALIGN - 1) / PAYLOAD_ALIGN * PAYLOAD_ALIGN;
-}
-
 static void plan_canonical(heddle_sparse_info *info) {
   const heddle_elem_info *elem = heddle_elem_get(info->elem);
   size_t m = (size_t)info->m, k = (size_t)info->k;
@@ -81,7 +77,8 @@ static void plan_canonical(heddle_sparse_info *info) {
   info->values_offset = info->payload_offset;
   info->values_bytes = m * info->values_row_bytes;
   info->codes_row_bytes = (k / elem->group + 1) / 2;
-  info->codes_offset = align_up(info->values_offset + info->values_bytes);
+  size_t values_end = info->values_offset + info->values_bytes;
+  info->codes_offset = (values_end + PAYLOAD_ALIGN - 1) / PAYLOAD_ALIGN * PAYLOAD_ALIGN;
   info->codes_bytes = m * info->codes_row_bytes;
   info->payload_bytes = info->codes_offset + info->codes_bytes - info->payload_offset;
 }
