@@ -84,10 +84,10 @@ static bool always_verify(void) {
 static const char *find_unfit(const hd_pass *p, hd_module *module) {
   HD_FOR_OPS(kernel, module->body) {
     const hd_op *matmul = hd_find_op(kernel->regions[0], HD_OP_MATMUL);
-    bool row = p->needs != HD_N_ATTRS;
-    if (row && p->level == HD_LEVEL_PROBLEM && !hd_op_has(kernel, HD_ATTR_SCHEDULE))
+    bool needs = p->needs != HD_N_ATTRS;
+    if (needs && p->level == HD_LEVEL_PROBLEM && !hd_op_has(kernel, HD_ATTR_SCHEDULE))
       return hd_arena_printf(&module->arena, "without %s", hd_attr_name(HD_ATTR_SCHEDULE));
-    if (row && !(matmul && hd_op_has(matmul, p->needs)))
+    if (needs && !(matmul && hd_op_has(matmul, p->needs)))
       return hd_arena_printf(&module->arena, "without %s", hd_attr_name(p->needs));
     const char *why = p->unfit ? p->unfit(kernel) : NULL;
     if (why)
