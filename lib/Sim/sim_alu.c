@@ -42,6 +42,13 @@ static double extreme(double a, double b, bool max, bool nan) {
   return (a < b) == max ? b : a;
 }
 
+/* min and max of f32 have two or three sources (PTX ISA 9.7.3, max: three from sm_100). */
+static double extreme_of(double a, double b, double c, bool max, const sim_insn *in) {
+  bool nan = in->flags & SIM_F_NAN;
+  double x = extreme(a, b, max, nan);
+  return in->n_opnds > 3 ? extreme(x, c, max, nan) : x;
+}
+
 static double float_op(uint8_t op, double a, double b, double c, const sim_insn *in) {
   switch (op) {
   case OP_ADD: return a + b;
@@ -52,8 +59,8 @@ static double float_op(uint8_t op, double a, double b, double c, const sim_insn 
   case OP_DIV: return a / b;
   case OP_ABS: return fabs(a);
   case OP_NEG: return -a;
-  case OP_MIN: return extreme(a, b, false, in->flags & SIM_F_NAN);
-  case OP_MAX: return extreme(a, b, true, in->flags & SIM_F_NAN);
+  case OP_MIN: return extreme_of(a, b, c, false, in);
+  case OP_MAX: return extreme_of(a, b, c, true, in);
   case OP_COPYSIGN: return copysign(b, a);
   case OP_RCP: return 1.0 / a;
   case OP_SQRT: return sqrt(a);
@@ -561,7 +568,9 @@ static heddle_status decode_op(sim_decode *d, sim_insn *in, uint8_t op, uint32_t
   if (!fits || t->bits > 64 || (t->cls == 'f' && t->bits < 16) || (op == OP_FMA && t->cls != 'f') ||
       (t->cls != 'f' && (in->flags & SIM_F_SAT) && op != OP_SHF))
     return HEDDLE_UNSUPPORTED;
-  return in->n_opnds == n_sources + 1 ? HEDDLE_OK : HEDDLE_INVALID;
+  bool three = (op == OP_MIN || op == OP_MAX) && in->type[0] == SIM_T_F32;
+  return in->n_opnds == n_sources + 1 || (three && in->n_opnds == n_sources + 2) ? HEDDLE_OK
+                                                                                  : HEDDLE_INVALID;
 }
 
 heddle_status hd_sim_decode_alu(sim_decode *d, sim_insn *in) {

@@ -78,6 +78,9 @@ FN(fmax_, u(isnan(f(a))    ? f(b)
             : f(a) > f(b)  ? f(a)
                            : f(b)))
 FN(fneg, U32(a) ^ 0x80000000u)
+#define ANY_NAN (isnan(f(a)) || isnan(f(b)) || isnan(f(c)))
+FN(fmax3, ANY_NAN ? 0x7fffffff : fmax_(fmax_(a, b, 0), c, 0))
+FN(fmin3, ANY_NAN ? 0x7fffffff : fneg(fmax3(fneg(a, 0, 0), fneg(b, 0, 0), fneg(c, 0, 0)), 0, 0))
 FN(fsel, f(a) > f(b) ? U32(a) : U32(b))
 FN(fltu, !(f(a) >= f(b)))
 FN(cvts, isnan(f(a))       ? 0
@@ -198,6 +201,8 @@ static const struct {
     {"div.rn.f32 %r0, %r1, %r2;", f_div},
     {"sqrt.rn.f32 %r0, %r1;", f_sqrt},
     {"max.f32 %r0, %r1, %r2;", fmax_},
+    {"max.NaN.f32 %r0, %r1, %r2, %r3;", fmax3},
+    {"min.NaN.f32 %r0, %r1, %r2, %r3;", fmin3},
     {"neg.f32 %r0, %r1;", fneg},
     {"setp.gt.f32 %p1, %r1, %r2; selp.b32 %r0, %r1, %r2, %p1;", fsel},
     {"setp.ltu.f32 %p1, %r1, %r2; selp.b32 %r0, 1, 0, %p1;", fltu},
