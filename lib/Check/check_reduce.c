@@ -52,11 +52,15 @@ void hd_ck_reduce_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
 /* ---- scale.tile ---- */
 
 typedef struct tile {
-  int64_t row, col, g, columns, unit;
-  int32_t blocks, rows;
-  int32_t from, to; /* blocks of the part of the role that this warp is in */
+  int64_t row, col, g, columns, unit; /* columns: of a cell; unit: its rows */
+  int32_t cells, across, rows;
+  int32_t from, to; /* cells of the part of the role that this warp is in */
   bool scales, is_first;
 } tile;
+
+/* The first row and column of cell i. */
+static int64_t row_of(const tile *t, int32_t i) { return t->row + i / t->across * t->unit; }
+static int64_t col_of(const tile *t, int32_t i) { return t->col + i % t->across * t->columns; }
 
 static hd_ck_region slot_at(const hd_ck_warp *w, const hd_ck_ring *buffer, int64_t slot,
                             int64_t columns) {
@@ -66,20 +70,20 @@ static hd_ck_region slot_at(const hd_ck_warp *w, const hd_ck_ring *buffer, int64
                         .range = {.hi = columns * FLOAT_BYTES, .n = 1}};
 }
 
-/* Reads all parts of a block, which must be those of its strips and no others. */
+/* Reads all parts of a cell, which must be those of its strips and no others. */
 static void read_parts(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                        const hd_ck_ring *buffer, const tile *t, int32_t i) {
   uint64_t got = 0, expected = 0;
-  int64_t row = t->row + i * t->unit;
+  int64_t row = row_of(t, i), col = col_of(t, i);
   for (int64_t s = 0; s < t->unit; s += STRIP)
-    expected += hd_ck_statistic_tag(t->g, row + s, t->col, false);
+    expected += hd_ck_statistic_tag(t->g, row + s, col, false);
   for (int32_t r = 0; r < t->rows && !m->stop; r++)
     got += hd_ck_read_statistic(m, w, step, slot_at(w, buffer, i * t->rows + r, t->columns));
   if (got != expected && !m->stop)
     hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, i * t->rows),
                "the parts of all strips of the 128 rows of D, each once",
                "the statistic of row %lld, column %lld is made of other strips' parts",
-               (long long)row, (long long)t->col);
+               (long long)row, (long long)col);
 }
 
 /* All warps of the part write some factors; to other warps this is one write. */
@@ -87,7 +91,7 @@ static void write_factors(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
                           const hd_ck_ring *buffer, const tile *t) {
   uint32_t occurrence = ++w->n_shared_work;
   for (int32_t i = t->from; i < t->to && !m->stop; i++) {
-    hd_ck_region region = slot_at(w, buffer, t->blocks * t->rows + i, t->columns);
+    hd_ck_region region = slot_at(w, buffer, t->cells * t->rows + i, t->columns);
     hd_ck_access x = {.op = step->op,
                       .kind = HD_CK_WRITE,
                       .slot = region.slot,
@@ -95,7 +99,7 @@ static void write_factors(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
                       .occurrence = occurrence};
     x.component = hd_ck_component(m, w->id, HD_CK_LANES);
     hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), region,
-                       hd_ck_statistic_tag(t->g, t->row + i * t->unit, t->col, true));
+                       hd_ck_statistic_tag(t->g, row_of(t, i), col_of(t, i), true));
   }
 }
 
@@ -114,8 +118,8 @@ static void mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, 
   if (!x->scaled)
     x->scaled = HD_NEW_ARRAY(&x->arena, uint8_t, matrices * bands_of(x) * x->stored_cols);
   for (int32_t i = t->from; i < t->to; i++)
-    for (int64_t col = t->col; col < t->col + t->columns && col < end; col += BLOCK) {
-      int64_t row = t->row + i * t->unit;
+    for (int64_t col = col_of(t, i), to = col + t->columns; col < to && col < end; col += BLOCK) {
+      int64_t row = row_of(t, i);
       if (row >= x->m)
         continue;
       int64_t band = t->g * bands_of(x) + row / t->unit;
@@ -159,11 +163,11 @@ static bool check_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step 
   return !m->stop;
 }
 
-/* The blocks of the warp and of the warps that it synchronises with. */
+/* The cells of the warp and of the warps that it synchronises with. */
 static void share(const hd_ck_machine *m, const hd_ck_warp *w, const hd_op *op, tile *t) {
   const hd_ck_role *role = &m->program->roles[w->role];
   int32_t among = (int32_t)hd_op_int(op, HD_ATTR_AMONG, role->n_warps);
-  int32_t at = w->index - role->warp_lo, each = t->blocks / (role->n_warps / among);
+  int32_t at = w->index - role->warp_lo, each = t->cells / (role->n_warps / among);
   t->from = at / among * each;
   t->to = t->from + each;
   t->is_first = at % among == 0;
@@ -177,11 +181,12 @@ void hd_ck_scale_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
             .g = hd_ck_matrix_of(w, step, HD_AT_scale_tile_g),
             .columns = hd_op_int(op, HD_ATTR_TILE_COLUMNS, 0),
             .unit = hd_ck_statistic_rows(op),
+            .across = (int32_t)hd_op_int(op, HD_ATTR_ACROSS, 1),
             .rows = (int32_t)hd_op_int(op, HD_ATTR_ROWS, 1),
             .scales = hd_op_has(op, HD_ATTR_SCALE_D)};
   if (!buffer)
     return hd_ck_undecided(m, op, "a buffer that is not named by its declaration");
-  t.blocks = buffer->stages / (t.rows + t.scales);
+  t.cells = buffer->stages / (t.rows + t.scales);
   share(m, w, op, &t);
   if (!hd_ck_mask(m, w, step, HD_AT_scale_tile_m, t.g) || !check_place(m, w, step, &t))
     return;

@@ -173,9 +173,9 @@ heddle_status hd_emit_op_reduce_tile(hd_emitter *e, const hd_op *op) {
 typedef struct tile {
   const hd_op *op;
   LLVMValueRef base; /* i32: address of the buffer */
-  int32_t columns, blocks, rows, bytes;
-  int32_t rows_of_a;          /* in a block */
-  LLVMValueRef block, column; /* of this thread */
+  int32_t columns, cells, across, rows, bytes; /* columns: of a cell; rows: its parts */
+  int32_t rows_of_a;                           /* in a cell */
+  LLVMValueRef cell, column;                   /* of this thread; column: in the cell */
 } tile;
 
 /* The address of this thread's word in a slot. */
@@ -185,7 +185,7 @@ static LLVMValueRef word_of(hd_emitter *e, const tile *t, LLVMValueRef slot) {
 }
 
 static LLVMValueRef join_parts(hd_emitter *e, const tile *t) {
-  LLVMValueRef all = NULL, at = word_of(e, t, hd_emit_muli(e, t->block, t->rows));
+  LLVMValueRef all = NULL, at = word_of(e, t, hd_emit_muli(e, t->cell, t->rows));
   for (int32_t i = 0; i < t->rows; i++) {
     const char *text =
         hd_arena_printf(&e->arena, "ld.shared.f32 $0, [$1+%d];", (int)(i * t->bytes));
@@ -195,7 +195,7 @@ static LLVMValueRef join_parts(hd_emitter *e, const tile *t) {
   return all;
 }
 
-/* Computes the scale by which the block is divided, and writes its inverse for the stores. */
+/* Computes the scale that divides the cell's column, and writes its inverse for the stores. */
 static LLVMValueRef make_scale(hd_emitter *e, const tile *t, LLVMValueRef absmax) {
   LLVMValueRef least = LLVMConstReal(e->f32, ldexp(1, -126)), one = LLVMConstReal(e->f32, 1);
   heddle_elem elem = hd_op_elem(t->op, HD_ATTR_TYPE);
@@ -204,18 +204,24 @@ static LLVMValueRef make_scale(hd_emitter *e, const tile *t, LLVMValueRef absmax
   LLVMValueRef scale = LLVMBuildFDiv(e->b, absmax, most, "");
   LLVMValueRef small = LLVMBuildFCmp(e->b, LLVMRealOLT, scale, least, "");
   scale = hd_emit_select(e, small, least, scale);
-  LLVMValueRef slot = hd_emit_addi(e, t->block, t->blocks * t->rows);
+  LLVMValueRef slot = hd_emit_addi(e, t->cell, t->cells * t->rows);
   LLVMValueRef args[] = {word_of(e, t, slot), LLVMBuildFDiv(e->b, one, scale, "")};
   hd_emit_asm(e, e->none, "st.shared.f32 [$0], $1;", "r,f", args, 2, HD_ASM_MEMORY);
   return scale;
 }
 
-/* Stores the statistic if the block's first row and the column are inside D. */
+/* Stores the statistic if the cell's first row and the column are inside D. */
 static void store_statistic(hd_emitter *e, const tile *t, LLVMValueRef x) {
   const hd_op *op = t->op;
+  LLVMValueRef block = t->cell, column = t->column;
+  if (t->across > 1) {
+    LLVMValueRef before = hd_emit_muli(e, hd_emit_remi(e, t->cell, t->across), t->columns);
+    block = hd_emit_divi(e, t->cell, t->across);
+    column = hd_emit_add(e, before, column);
+  }
   LLVMValueRef row = hd_emit_add(e, hd_emit_get1(e, hd_scale_tile_row(op)),
-                                 hd_emit_muli(e, t->block, t->rows_of_a));
-  LLVMValueRef column = hd_emit_add(e, hd_emit_get1(e, hd_scale_tile_column(op)), t->column);
+                                 hd_emit_muli(e, block, t->rows_of_a));
+  column = hd_emit_add(e, hd_emit_get1(e, hd_scale_tile_column(op)), column);
   LLVMValueRef inside = hd_emit_and(e, hd_emit_lt(e, row, hd_emit_get1(e, hd_scale_tile_m(op))),
                                     hd_emit_lt(e, column, hd_emit_get1(e, hd_scale_tile_n(op))));
   LLVMValueRef above = hd_emit_widen(e, hd_emit_divi(e, row, t->rows_of_a));
@@ -227,19 +233,20 @@ static void store_statistic(hd_emitter *e, const tile *t, LLVMValueRef x) {
   hd_emit_asm(e, e->none, "@$2 st.global.f32 [$0], $1;", "l,f,b", args, 3, HD_ASM_MEMORY);
 }
 
-/* Each thread handles one column of a block per iteration; each set of `among` warps its blocks. */
+/* Each thread handles one column of a cell per iteration; each set of `among` warps its cells. */
 heddle_status hd_emit_op_scale_tile(hd_emitter *e, const hd_op *op) {
   const hd_op *buffer = hd_emit_def(hd_scale_tile_buffer(op));
   bool scales = hd_op_has(op, HD_ATTR_SCALE_D);
   tile t = {.op = op,
             .base = hd_emit_get1(e, hd_scale_tile_buffer(op)),
             .columns = (int32_t)hd_op_int(op, HD_ATTR_TILE_COLUMNS, 0),
+            .across = (int32_t)hd_op_int(op, HD_ATTR_ACROSS, 1),
             .rows = (int32_t)hd_op_int(op, HD_ATTR_ROWS, 1),
             .bytes = (int32_t)hd_op_int(buffer, HD_ATTR_BYTES, 0),
             .rows_of_a = hd_act_is_pair(hd_op_str(op, HD_ATTR_ACT)) ? 2 * ROWS : ROWS};
-  t.blocks = (int32_t)hd_op_int(buffer, HD_ATTR_STAGES, 0) / (t.rows + scales);
+  t.cells = (int32_t)hd_op_int(buffer, HD_ATTR_STAGES, 0) / (t.rows + scales);
   int32_t threads = hd_emit_among(e, op), shares = e->role.n_warps * HD_LANES / threads;
-  int32_t each = t.blocks / shares, n = each * t.columns;
+  int32_t each = t.cells / shares, n = each * t.columns;
   LLVMValueRef first = hd_emit_i32(e, 0), thread = e->role.thread;
   if (shares > 1) {
     first = hd_emit_muli(e, hd_emit_share(e, threads), each);
@@ -250,7 +257,7 @@ heddle_status hd_emit_op_scale_tile(hd_emitter *e, const hd_op *op) {
     LLVMBasicBlockRef all = from + threads <= n
                                 ? NULL
                                 : hd_emit_if(e, hd_emit_lt(e, i, hd_emit_i32(e, n)), "statistic");
-    t.block = each > 1 ? hd_emit_add(e, first, hd_emit_divi(e, i, t.columns)) : first;
+    t.cell = each > 1 ? hd_emit_add(e, first, hd_emit_divi(e, i, t.columns)) : first;
     t.column = each > 1 ? hd_emit_remi(e, i, t.columns) : i;
     LLVMValueRef x = join_parts(e, &t);
     store_statistic(e, &t, scales ? make_scale(e, &t, x) : x);

@@ -76,6 +76,7 @@ static const struct range_rule {
     {HD_ATTR_SPLITS, 2, 16, 1},
     {HD_ATTR_TILE, 1, 65536, 1},
     {HD_ATTR_TILE_COLUMNS, 8, 65536, 8},
+    {HD_ATTR_ACROSS, 2, 32, 1},
     {HD_ATTR_WARPS, 1, 32, 1},
     {HD_ATTR_BOX, 1, 256, 1},
     {HD_ATTR_BYTES, 1, 1 << 24, 1},

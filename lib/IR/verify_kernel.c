@@ -131,15 +131,15 @@ static void note_ids(struct id_user *ids, hd_op *op) {
   }
 }
 
-/* Each part of the role must have whole blocks. */
+/* Each part of the role must have whole cells. */
 static void check_shares(hd_verifier *v, const hd_op *role, const hd_op *op) {
   const hd_op *buffer = hd_scale_tile_buffer(op)->op;
   int64_t each = hd_op_int(op, HD_ATTR_ROWS, 1) + hd_op_has(op, HD_ATTR_SCALE_D);
   int64_t shares = shares_of(v, role, op);
-  int64_t blocks = buffer && each > 0 ? hd_op_int(buffer, HD_ATTR_STAGES, 0) / each : 0;
-  if (shares && blocks % shares)
-    hd_verify_fail(v, op, "ir.among", "%lld blocks among %lld parts of the role; legal: multiples",
-                   (long long)blocks, (long long)shares);
+  int64_t cells = buffer && each > 0 ? hd_op_int(buffer, HD_ATTR_STAGES, 0) / each : 0;
+  if (shares && cells % shares)
+    hd_verify_fail(v, op, "ir.among", "%lld cells among %lld parts of the role; legal: multiples",
+                   (long long)cells, (long long)shares);
 }
 
 static heddle_status note_op(void *user, hd_op *op) {

@@ -72,12 +72,15 @@ static void check_reduce(hd_verifier *v, const hd_op *op) {
 static void check_scale(hd_verifier *v, const hd_op *op) {
   const hd_op *buffer = hd_scale_tile_buffer(op)->op;
   int64_t each = hd_op_int(op, HD_ATTR_ROWS, 1) + hd_op_has(op, HD_ATTR_SCALE_D);
-  int64_t slots = hd_op_int(buffer, HD_ATTR_STAGES, 0);
+  int64_t slots = hd_op_int(buffer, HD_ATTR_STAGES, 0), across = hd_op_int(op, HD_ATTR_ACROSS, 1);
   if (slots % each)
     hd_verify_fail(v, op, "ir.slot",
                    "\"%s\" has %lld slots; legal: multiples of %lld, those of 128 "
                    "rows of D",
                    hd_op_str(buffer, HD_ATTR_NAME), (long long)slots, (long long)each);
+  else if (slots / each % across)
+    hd_verify_fail(v, op, "ir.slot", "%lld cells with across = %lld; legal: divisors of %lld",
+                   (long long)(slots / each), (long long)across, (long long)(slots / each));
   check_columns(v, op, buffer, hd_op_int(op, HD_ATTR_TILE_COLUMNS, 0));
 }
 

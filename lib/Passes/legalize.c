@@ -28,8 +28,8 @@ static heddle_status check_d(heddle_context *ctx, const hd_problem *p) {
   bool whole = p->d.elem == HEDDLE_S32 && p->acc_elem != HEDDLE_S32;
   if (narrow && p->target->sm < 89)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->store->loc, "problem.type",
-                    "got D of type %s on %s, which cannot convert to it before sm_89; nearest: f16",
-                    heddle_elem_get(p->d.elem)->name, p->target->name);
+                    "got D of type %s on %s, which cannot convert to it before sm_89; nearest: %s",
+                    heddle_elem_get(p->d.elem)->name, p->target->name, p->scale_d ? "s8" : "f16");
   if (narrow || float_output(p->d.elem) || (integer_output(p->d.elem) && !whole))
     return HEDDLE_OK;
   return hd_error(

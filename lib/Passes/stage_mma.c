@@ -11,7 +11,8 @@ enum { SCALED_STRIPS = 2, SCALED_BLOCKS = 4 };
 /* The part of the tile that one warp owns: strips of 16 rows, blocks of 8 columns. */
 typedef struct warp_tile {
   int32_t n_strips, n_blocks;
-  hd_value *warp, *strip[MAX_STRIPS], *block[MAX_BLOCKS]; /* strip: index; block: first column */
+  hd_value *warp, *across; /* across: which of the warps side by side; NULL: there is one */
+  hd_value *strip[MAX_STRIPS], *block[MAX_BLOCKS]; /* strip: index; block: first column */
 } warp_tile;
 
 static hd_value *offset(hd_builder *b, hd_value *index, int32_t unit, int32_t plus, int32_t scale) {
@@ -30,6 +31,7 @@ static void find_tile(hd_stage *st, hd_builder *b, warp_tile *t) {
     t->strip[i] = offset(b, wm, t->n_strips, i, 1);
   for (int32_t j = 0; j < t->n_blocks; j++)
     t->block[j] = offset(b, wn, t->n_blocks, j, 8);
+  t->across = st->s.warps_n > 1 ? wn : NULL;
 }
 
 static hd_value *load(hd_stage *st, hd_builder *b, hd_op_kind kind, hd_operand_id operand,
@@ -178,7 +180,14 @@ void hd_stage_mma(hd_stage *st) {
   memcpy(acc, loop->results + 2, sizeof *acc * (size_t)n_acc);
   hd_stage_reduce(st, &in, &place, tile.warp, acc, n_acc);
   hd_value *col = hd_arith(&in, HD_OP_ADD, place.col0, tile.block[0]);
+  hd_stage_strips strips = {tile.warp, tile.strip, tile.n_strips};
+  int32_t each = tile.n_blocks; /* fragments of a strip */
+  place.across = tile.across;
+  if (st->sr) {
+    hd_stage_statistic(st, &in, &place, &strips, col, each, acc, acc);
+    each = 1;
+  }
   for (int32_t i = 0; i < tile.n_strips; i++)
-    hd_stage_store(st, &in, &place, tile.strip[i], col, acc + i * tile.n_blocks, tile.n_blocks);
+    hd_stage_store(st, &in, &place, tile.strip[i], col, acc + i * each, each);
   hd_build_yield(&in, NULL, 0);
 }

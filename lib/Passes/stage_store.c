@@ -60,12 +60,21 @@ void hd_stage_set_epilogue(hd_stage *st, hd_op *op) {
   }
 }
 
-/* The slots of factors follow those of statistics (stage_reduce.c): one slot per 128 rows of D. */
-static hd_value *factor_slot(hd_stage *st, hd_builder *b, hd_value *strip) {
+hd_value *hd_stage_cell(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *block) {
+  if (!place->across)
+    return block;
+  hd_value *first = hd_arith_const(b, HD_OP_MUL, block, st->slots.across);
+  return hd_arith(b, HD_OP_ADD, first, place->across);
+}
+
+/* The slots of factors follow those of statistics (stage_reduce.c): one slot per cell. */
+static hd_value *factor_slot(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                             hd_value *strip) {
   if (!st->sr || !st->p.scale_d)
     return NULL;
   hd_value *block = hd_arith_const(b, HD_OP_DIV, strip, hd_reduce_rows(&st->p) / HD_STRIP_ROWS);
-  return hd_arith_const(b, HD_OP_ADD, block, st->slots.blocks * st->slots.rows);
+  return hd_arith_const(b, HD_OP_ADD, hd_stage_cell(st, b, place, block),
+                        st->slots.blocks * st->slots.across * st->slots.rows);
 }
 
 /* Results of finish.tile are only converted, and multiplied by the factors of their rows. */
@@ -84,7 +93,7 @@ static hd_value *row_of(hd_builder *b, const hd_tile_place *place, hd_value *str
 
 void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
                     hd_value *col, hd_value *const *acc, int32_t n_acc) {
-  hd_value *row = row_of(b, place, strip), *factors = factor_slot(st, b, strip);
+  hd_value *row = row_of(b, place, strip), *factors = factor_slot(st, b, place, strip);
   hd_op *op = hd_build_op(b, HD_OP_STORE_TILE, (hd_type){0}, 6, st->arg[HD_ARG_D],
                           st->arg[HD_ARG_LDD], row, col, st->arg[HD_ARG_M], place->end_n);
   int32_t n_blocks = 0;
@@ -109,7 +118,7 @@ void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *pla
   hd_value *first = hd_arith_const(b, HD_OP_MUL, warp, slot->each);
   hd_value *row = row_of(b, place, strip);
   hd_value *row_of_d = st->p.pair ? hd_arith_const(b, HD_OP_DIV, row, 2) : row;
-  hd_value *factors = factor_slot(st, b, strip);
+  hd_value *factors = factor_slot(st, b, place, strip);
   for (int32_t i = 0; i < n_slices; i++) {
     hd_value *own = hd_arith_const(b, HD_OP_ADD, first, (nth * n_slices + i) % slot->each);
     hd_value *col = hd_arith_const(b, HD_OP_ADD, place->col0, i * slot->cols);

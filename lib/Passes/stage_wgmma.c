@@ -159,7 +159,7 @@ void hd_stage_wgmma(hd_stage *st) {
   } else {
     hd_stage_reduce(st, &in, &place, rows.warp, acc, rows.slabs_each);
     if (st->sr)
-      hd_stage_statistic(st, &in, &place, &strips, acc);
+      hd_stage_statistic(st, &in, &place, &strips, place.col0, 1, acc, acc);
     store_strips(st, &in, &place, &strips, acc);
   }
   hd_builder end = hd_builder_at_end(st->module, tiles->regions[0]);

@@ -9,6 +9,7 @@ enum {
   SPLIT_CTAS = 264,     /* with more than two CTAs per SM, splits only add partial sums */
   MIN_SHARED_N = 128,   /* multicast in a cluster does not pay off for a narrower B */
   MAX_ELEMENTS = 128 * 256, /* per tile: larger tiles leave too few stages if N is small */
+  MMA_ELEMENTS = 128 * 128, /* per tile of mma.sp */
   LARGE_ELEMENTS = 256 * 192, /* the same under the power cap: this tile moves the fewest bytes */
   MAX_CTAS = 3,          /* per SM */
   NARROW_STORE = 64,     /* columns of a tile below which the stores of D are negligible */
@@ -77,9 +78,10 @@ static void default_tcgen05(const hd_problem *p, hd_schedule *s) {
 static void default_mma(const hd_problem *p, hd_schedule *s) {
   bool small = hd_problem_is_emulated(p);
   int32_t unit = p->b.transposed ? 64 : 32;
-  s->tile_n = default_tile_n(p, small ? unit : 128, unit);
+  int32_t height = p->reduce ? hd_reduce_rows(p) : 128;
+  s->tile_n = default_tile_n(p, small ? unit : MMA_ELEMENTS / height, unit);
   s->tile_n = s->tile_n == 96 ? 128 : s->tile_n;
-  s->tile_m = small || (p->m.value && p->m.value <= 64) ? 64 : 128;
+  s->tile_m = !p->reduce && (small || (p->m.value && p->m.value <= 64)) ? 64 : height;
   s->persistent = hd_is_grouped(p); /* a launch plan cannot count the tiles of groups */
   s->family = HD_FAMILY_MMA_SP;
   s->a_path = HD_A_REG;
@@ -87,6 +89,7 @@ static void default_mma(const hd_problem *p, hd_schedule *s) {
 
 hd_schedule hd_schedule_default_of(const hd_device_model *device, const hd_problem *p,
                                    hd_family family) {
+  enum { EMULATED_WARPS = 8 };
   hd_schedule s = hd_schedule_initial;
   s.tile_k = hd_k_block_size(p->a_elem);
   if (family == HD_FAMILY_WGMMA_SP)
@@ -96,6 +99,8 @@ hd_schedule hd_schedule_default_of(const hd_device_model *device, const hd_probl
   else
     default_mma(p, &s);
   hd_schedule_default_warps(&s);
+  if (hd_schedule_is_mma(&s) && p->reduce && hd_problem_is_emulated(p))
+    s.warps_m = EMULATED_WARPS; /* the default warps of these tiles spill */
   s.stages = hd_schedule_most_stages(p, &s, hd_schedule_wanted_stages(p, &s));
   s.wgmma_in_flight = hd_schedule_most_in_flight(p, &s);
   s.cluster_launch = hd_schedule_wanted_cluster_launch(device, p, &s);
@@ -290,9 +295,10 @@ int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked
 }
 
 hd_schedule hd_schedule_default(const hd_device_model *device, const hd_problem *p) {
-  hd_family family = hd_problem_has(p, HD_FAMILY_WGMMA_SP)     ? HD_FAMILY_WGMMA_SP
-                     : hd_problem_has(p, HD_FAMILY_TCGEN05_SP) ? HD_FAMILY_TCGEN05_SP
-                                                               : HD_FAMILY_MMA_SP;
+  bool tensor = hd_problem_has(p, HD_FAMILY_TCGEN05_SP) && !p->reduce;
+  hd_family family = hd_problem_has(p, HD_FAMILY_WGMMA_SP) ? HD_FAMILY_WGMMA_SP
+                     : tensor                              ? HD_FAMILY_TCGEN05_SP
+                                                           : HD_FAMILY_MMA_SP;
   enum { MAX_RANKED = 24 };
   hd_ranked_schedule list[MAX_RANKED];
   hd_pick pick = {.device = device, .least_splits = 1};

@@ -194,24 +194,29 @@ static heddle_status check_reduce(heddle_context *ctx, const hd_problem *p, cons
 /* A statistic covers 128 rows of D. One CTA must compute all of them, over the whole k. */
 static heddle_status check_statistic(heddle_context *ctx, const hd_problem *p,
                                      const hd_schedule *s) {
-  enum { MAX_HELD = 128 /* results per thread, which replace the accumulators */ };
-  int32_t unit = hd_reduce_rows(p), slabs = unit / HD_SLAB_ROWS;
+  enum {
+    MAX_HELD = 128,    /* results per thread, which replace the accumulators */
+    MAX_HELD_MMA = 96, /* the same beside the addresses of more strips */
+    MAX_SLOTS = 64  /* of a buffer */
+  };
+  int32_t unit = hd_reduce_rows(p);
   if (!p->reduce)
     return HEDDLE_OK;
-  if (!hd_schedule_is_wgmma(s))
+  if (hd_schedule_is_tensor(s))
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic",
-           "got family=%s with reduce = %s; legal: family=wgmma",
+           "got family=%s with reduce = %s; legal: wgmma, mma; nearest: family=mma",
            hd_key_word(HD_KEY_FAMILY, s->family), p->reduce);
   if (s->tile_m % unit)
     REFUSE(HEDDLE_INVALID, "schedule.statistic-tile",
            "got tile m %d with reduce = %s; legal: multiples of %d (128 rows of D); nearest: %d",
            s->tile_m, p->reduce, unit, (s->tile_m + unit - 1) / unit * unit);
-  int32_t each = s->warps_m >= 4 ? s->tile_m / HD_SLAB_ROWS / (s->warps_m / 4) : 1;
-  if (!each || (each % slabs && slabs % each))
+  hd_warp_rows own = hd_schedule_warp_rows(s);
+  if (own.rows && own.rows % unit && unit % own.rows)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-warps",
-           "got tile m %d with warps %dx1 and reduce = %s, whose warpgroups have %d slabs of 64 "
-           "rows; legal: a multiple or a divisor of %d; nearest: tile m %d",
-           s->tile_m, s->warps_m, p->reduce, each, slabs, unit);
+           "got tile m %d with warps %dx%d and reduce = %s, where %s has %d rows; legal: a "
+           "multiple or a divisor of %d; nearest: tile m %d",
+           s->tile_m, s->warps_m, s->warps_n, p->reduce, own.warps > 1 ? "a warpgroup" : "a warp",
+           own.rows, unit, unit);
   if (s->split_k > 1 || s->stream_k)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-split",
            "got split_k=%d stream_k=%d with reduce = %s, where the last arriver is one warp; "
@@ -221,11 +226,19 @@ static heddle_status check_statistic(heddle_context *ctx, const hd_problem *p,
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-store",
            "got store=permuted with reduce = %s; legal: direct, quad, staged; nearest: store=quad",
            p->reduce);
-  int32_t acc = hd_schedule_accumulators(p, s);
-  if (acc > MAX_HELD)
+  int32_t threads = 32 * s->warps_m * s->warps_n;
+  int32_t held = threads ? s->tile_m * s->tile_n / threads : 0;
+  int32_t most = hd_schedule_is_mma(s) ? MAX_HELD_MMA : MAX_HELD;
+  if (held > most)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-registers",
            "tile %dx%d with reduce = %s holds %d results a thread; legal: %d; nearest: tile n %d",
-           s->tile_m, s->tile_n, p->reduce, acc, MAX_HELD, s->tile_n * MAX_HELD / acc / 8 * 8);
+           s->tile_m, s->tile_n, p->reduce, held, most, s->tile_n * most / held / 8 * 8);
+  int32_t slots = hd_schedule_reduce_slots(p, s).n;
+  if (slots > MAX_SLOTS)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-slots",
+           "got tile m %d with warps %dx%d and reduce = %s, whose statistics take %d slots; legal: "
+           "%d; nearest: tile m %d",
+           s->tile_m, s->warps_m, s->warps_n, p->reduce, slots, MAX_SLOTS, unit);
   return HEDDLE_OK;
 }
 

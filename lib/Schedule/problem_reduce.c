@@ -4,6 +4,16 @@
 #define REFUSE(...)                                                                                \
   return hd_error(ctx, HEDDLE_UNSUPPORTED, p->store->loc, "problem.reduce", __VA_ARGS__)
 
+/* Requires an instruction with accumulators in registers: wgmma or mma.sp. */
+static heddle_status check_instruction(heddle_context *ctx, const hd_problem *p) {
+  if (hd_problem_has(p, HD_FAMILY_WGMMA_SP) || hd_problem_has(p, HD_FAMILY_MMA_SP))
+    return HEDDLE_OK;
+  REFUSE("got reduce = %s on %s, which has neither wgmma nor mma.sp for %s x %s -> %s; nearest: "
+         "target sm_90a",
+         p->reduce, p->target->name, heddle_elem_get(p->a_elem)->name,
+         heddle_elem_get(p->b.elem)->name, heddle_elem_get(p->acc_elem)->name);
+}
+
 heddle_status hd_problem_check_reduce(heddle_context *ctx, const hd_problem *p) {
   if (!p->reduce)
     return HEDDLE_OK;
@@ -16,10 +26,5 @@ heddle_status hd_problem_check_reduce(heddle_context *ctx, const hd_problem *p) 
            "%s",
            p->reduce, p->scatter ? "scatter_d" : "combine_d",
            p->scatter ? "scatter_d" : "combine_d");
-  /* In wgmma's D 8 lanes of a warp hold a column. In tensor memory each row has a lane. */
-  if (!hd_problem_has(p, HD_FAMILY_WGMMA_SP))
-    REFUSE("got reduce = %s on %s, which has no wgmma for %s x %s -> %s; nearest: target sm_90a",
-           p->reduce, p->target->name, heddle_elem_get(p->a_elem)->name,
-           heddle_elem_get(p->b.elem)->name, heddle_elem_get(p->acc_elem)->name);
-  return HEDDLE_OK;
+  return check_instruction(ctx, p);
 }

@@ -114,18 +114,25 @@ int32_t hd_schedule_group_bytes(const hd_problem *p) {
   return hd_is_grouped(p) ? ((int32_t)(hd_most_groups(p) + 1) * EACH + CELL - 1) / CELL * CELL : 0;
 }
 
-/* The slabs of a warpgroup are consecutive: part of a block, or one or more complete blocks. */
+hd_warp_rows hd_schedule_warp_rows(const hd_schedule *s) {
+  int32_t warps = hd_schedule_is_wgmma(s) ? HD_SLAB_STRIPS : 1;
+  int32_t sets = s->warps_m / warps;
+  return (hd_warp_rows){warps, sets ? s->tile_m / sets : 0};
+}
+
+/* The rows of a set of warps are part of a block, or one or more complete blocks. */
 hd_reduce_slots hd_schedule_reduce_slots(const hd_problem *p, const hd_schedule *s) {
-  enum { CELL = 128, WARPS = 4 /* per warpgroup */ };
-  int32_t slabs = hd_reduce_rows(p) / HD_SLAB_ROWS, groups = s->warps_m / WARPS;
-  if (!p->reduce || !groups)
+  enum { LINE = 128 };
+  hd_warp_rows own = hd_schedule_warp_rows(s);
+  int32_t unit = hd_reduce_rows(p), each = own.rows < unit ? own.rows : unit;
+  if (!p->reduce || each < own.warps * HD_STRIP_ROWS || s->warps_n < 1)
     return (hd_reduce_slots){0};
-  int32_t each = s->tile_m / HD_SLAB_ROWS / groups;
-  hd_reduce_slots x = {.blocks = s->tile_m / hd_reduce_rows(p),
-                       .strips = each < slabs ? each : slabs};
-  x.rows = x.strips ? slabs / x.strips * WARPS : 0;
-  x.n = x.blocks * (x.rows + p->scale_d);
-  x.n_bytes = (s->tile_n * (int32_t)sizeof(float) + CELL - 1) / CELL * CELL;
+  hd_reduce_slots x = {.blocks = s->tile_m / unit,
+                       .across = s->warps_n,
+                       .strips = each / HD_STRIP_ROWS / own.warps,
+                       .rows = unit / each * own.warps};
+  x.n = x.blocks * x.across * (x.rows + p->scale_d);
+  x.n_bytes = (s->tile_n / x.across * (int32_t)sizeof(float) + LINE - 1) / LINE * LINE;
   return x;
 }
 

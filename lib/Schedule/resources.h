@@ -61,12 +61,20 @@ typedef struct hd_store_slot {
 
 /* cols 0: D is not staged, or the rows of its tile do not divide into slots. */
 hd_store_slot hd_store_slot_of(const hd_problem *problem, const hd_schedule *schedule);
-/* Slots of shared memory in which a tile's statistics are collected: one for each warp that works
- * on a block of 128 rows of D, and with scale_d one more per block, for the factors. */
+/* The smallest set of warps that own consecutive rows of a tile: a warpgroup, which has slabs of 64
+ * rows, or one warp, which has strips of 16. rows 0: too few warps for a set. */
+typedef struct hd_warp_rows {
+  int32_t warps, rows;
+} hd_warp_rows;
+hd_warp_rows hd_schedule_warp_rows(const hd_schedule *schedule);
+/* Slots of shared memory in which a tile's statistics are collected. A cell is a block of 128 rows
+ * of D by the columns of a warp. It has one slot for each of its warps, and with scale_d one more,
+ * for the factors. */
 typedef struct hd_reduce_slots {
   int32_t blocks;     /* blocks of 128 rows of D in a tile; 0: no statistic */
-  int32_t strips;     /* strips of a warp in a slot, a slab apart */
-  int32_t rows;       /* slots per block, without the factors */
+  int32_t across;     /* cells of a block, side by side */
+  int32_t strips;     /* strips of a warp in a slot */
+  int32_t rows;       /* slots per cell, without the factors */
   int32_t n, n_bytes; /* number of slots; bytes per slot */
 } hd_reduce_slots;
 hd_reduce_slots hd_schedule_reduce_slots(const hd_problem *problem, const hd_schedule *schedule);
