@@ -387,6 +387,13 @@ static LLVMValueRef rows_of_d(hd_emitter *e, const hd_strip *s, LLVMValueRef row
   return s->pair ? hd_emit_divi(e, rows, 2) : rows;
 }
 
+/* Whether the strip is a slice of a tile in tensor memory whose statistics are computed: the code
+ * of each slice is there twice, and values of a column that both shared would hold registers. */
+static bool is_slice(const hd_op *op) {
+  const hd_op *from = op->operands[hd_first_acc(op)]->op;
+  return op->kind == HD_OP_FINISH_TILE && from && from->kind == HD_OP_TCGEN05_WAIT_LD;
+}
+
 heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s) {
   s->pair = hd_act_is_pair(hd_op_str(s->op, HD_ATTR_ACT));
   s->halves = s->pair ? 1 : 2;
@@ -398,6 +405,9 @@ heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s) {
   hd_value *const *place = s->op->operands + hd_strip_row_at(s->op); /* row, column, m, n */
   s->row0 = rows_of_d(e, s, hd_emit_get1(e, place[0]));
   s->col0 = hd_emit_get1(e, place[1]);
+  if (is_slice(s->op))
+    s->col0 = hd_emit_asm(e, e->i32, "mov.b32 $0, $1;", "=r,r", &s->col0, 1,
+                          HD_ASM_VOLATILE);
   s->m = rows_of_d(e, s, hd_emit_get1(e, place[2]));
   s->n = hd_emit_get1(e, place[3]);
   s->row = hd_emit_add(e, s->row0, g);

@@ -78,7 +78,7 @@ typedef struct hd_tile_place {
   hd_value *part, *n_parts; /* index and number of the tile's parts; NULL: not divided */
   hd_value *slot;           /* of the workspace, for the tile's first part */
   hd_value *g;        /* index of the product in a batch; NULL: no batch */
-  hd_value *across;   /* which of the warps side by side this one is; NULL: it has all columns */
+  hd_value *across;   /* which of the cells of statistics side by side; NULL: there is one */
   hd_value *end_n;    /* the end of the product's columns */
   hd_value *a_base;   /* i64: byte offset of the product's A; NULL: A is shared */
   hd_value *b_base, *b_g; /* i64: byte offset of B; i32: index in B's tensor map; NULL: shared */
@@ -124,11 +124,15 @@ typedef struct hd_stage_strips {
   hd_value *warp, *const *strip;
   int32_t n;
 } hd_stage_strips;
-/* If D has statistics: computes the results and their statistics. acc has `each` fragments of every
- * strip, which begin at column `col`; results: one for each strip, may be acc. */
-void hd_stage_statistic(hd_stage *st, hd_builder *b, const hd_tile_place *place,
-                        const hd_stage_strips *strips, hd_value *col, int32_t each,
-                        hd_value *const *acc, hd_value **results);
+/* Statistics of D. The results of a warp's strips, one fragment of each (may be acc): acc has
+ * `each` fragments of every strip, which begin at column `col`. */
+void hd_stage_finish(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                     const hd_stage_strips *strips, hd_value *col, int32_t each,
+                     hd_value *const *acc, hd_value **results);
+/* The statistics of these results, which are the warp's part of a cell; then of the whole tile. */
+void hd_stage_parts(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                    const hd_stage_strips *strips, hd_value *const *results);
+void hd_stage_statistics(hd_stage *st, hd_builder *b, const hd_tile_place *place);
 /* The cell (hd_reduce_slots) of this warp in a block of 128 rows of D. */
 hd_value *hd_stage_cell(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *block);
 /* Stores st->own_n columns, from place->col0 on. */

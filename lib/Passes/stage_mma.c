@@ -184,7 +184,9 @@ void hd_stage_mma(hd_stage *st) {
   int32_t each = tile.n_blocks; /* fragments of a strip */
   place.across = tile.across;
   if (st->sr) {
-    hd_stage_statistic(st, &in, &place, &strips, col, each, acc, acc);
+    hd_stage_finish(st, &in, &place, &strips, col, each, acc, acc);
+    hd_stage_parts(st, &in, &place, &strips, acc);
+    hd_stage_statistics(st, &in, &place);
     each = 1;
   }
   for (int32_t i = 0; i < tile.n_strips; i++)

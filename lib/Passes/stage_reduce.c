@@ -1,5 +1,5 @@
-/* Computes a statistic for each column of each 128 rows of D. The results are computed once and
- * kept in registers. Each warp writes the part of its rows to a slot of shared memory. Then all
+/* Computes a statistic for each column of each 128 rows of D. The results are computed, and kept in
+ * registers if they fit. Each warp writes the part of its rows to a slot of shared memory. Then all
  * warps compute the statistics or scales of the tile, and for a scale the factor of the store.
  *
  *   wgmma, 256 x 128, two warpgroups of two slabs each; a cell is 128 rows of the tile
@@ -13,6 +13,10 @@
  *                      4 5 6 7
  *   slots              0 1: cell 0, the parts of warps 0 and 4; 2 3: cell 1, of 1 and 5; 4 to 7:
  *                      cells 2 and 3; 8 to 11: the factors of cells 0 to 3
+ *
+ *   tcgen05, 128 x 96; a cell is 128 rows by a slice of 32 columns, which the four warps load one
+ *   after another: slots 0 to 3 are of cell 0, 4 to 7 of cell 1, …; 12 to 14: the factors. Tensor
+ *   memory keeps the sums, so with several slices the results are computed again for the store.
  *
  * Only the warps of the cells side by side synchronise. For wgmma these are a warpgroup, so that
  * one warpgroup can multiply while the other stores. */
@@ -65,7 +69,20 @@ static void put_part(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd
   hd_op_set_str(st->module, op, HD_ATTR_ACT, st->p.act);
 }
 
-static void scale(hd_stage *st, hd_builder *b, const hd_tile_place *place) {
+void hd_stage_finish(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                     const hd_stage_strips *strips, hd_value *col, int32_t each,
+                     hd_value *const *acc, hd_value **results) {
+  for (int32_t i = 0; i < strips->n; i++)
+    results[i] = finish(st, b, place, strips->strip[i], col, each, acc + i * each);
+}
+
+void hd_stage_parts(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                    const hd_stage_strips *strips, hd_value *const *results) {
+  for (int32_t i = 0; i < strips->n; i += st->slots.strips)
+    put_part(st, b, place, strips->strip[i], results + i);
+}
+
+void hd_stage_statistics(hd_stage *st, hd_builder *b, const hd_tile_place *place) {
   hd_op *op = hd_build_op(b, HD_OP_SCALE_TILE, (hd_type){0}, 8, st->sr, st->arg[HD_ARG_SCALE_D],
                           st->arg[HD_ARG_LDSD], place->row0, place->col0, st->arg[HD_ARG_M],
                           place->end_n, place->g);
@@ -81,14 +98,4 @@ static void scale(hd_stage *st, hd_builder *b, const hd_tile_place *place) {
   hd_op_set_int(st->module, op, HD_ATTR_TILE_COLUMNS, st->s.tile_n / st->slots.across);
   if (st->slots.across > 1)
     hd_op_set_int(st->module, op, HD_ATTR_ACROSS, st->slots.across);
-}
-
-void hd_stage_statistic(hd_stage *st, hd_builder *b, const hd_tile_place *place,
-                        const hd_stage_strips *strips, hd_value *col, int32_t each,
-                        hd_value *const *acc, hd_value **results) {
-  for (int32_t i = 0; i < strips->n; i++)
-    results[i] = finish(st, b, place, strips->strip[i], col, each, acc + i * each);
-  for (int32_t i = 0; i < strips->n; i += st->slots.strips)
-    put_part(st, b, place, strips->strip[i], results + i);
-  scale(st, b, place);
 }

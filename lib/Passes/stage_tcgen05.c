@@ -139,6 +139,43 @@ static void store_tile(hd_stage *st, hd_builder *b, const hd_tile_place *place, 
     store(st, b, place, &pieces[i], acc[i]);
 }
 
+/* The results of the warp's strips in slice i of the columns. */
+static void finish_slice(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                         const hd_stage_strips *strips, hd_value *sums, int32_t i,
+                         hd_value **results) {
+  enum { BLOCK = 8 };
+  int32_t width = st->s.tile_n / st->slots.across;
+  hd_value *acc[STRIPS];
+  for (int32_t j = 0; j < STRIPS; j++)
+    acc[j] = load(st, b, sums, &(piece){strips->strip[j], i * width, width / BLOCK});
+  hd_value *col = hd_arith_const(b, HD_OP_ADD, place->col0, i * width);
+  hd_stage_finish(st, b, place, strips, col, 1, acc, results);
+}
+
+/* The same with statistics of D, a slice of the columns at a time. Several slices do not fit into
+ * registers, and are computed again. */
+static void store_with_statistics(hd_stage *st, hd_builder *b, const hd_tile_place *of_tile,
+                                  hd_value *warp, hd_value *sums) {
+  int32_t n = st->slots.across, width = st->s.tile_n / n;
+  hd_value *strip[] = {strip_of(b, warp, 0), strip_of(b, warp, 1)}, *results[STRIPS];
+  hd_stage_strips strips = {warp, strip, STRIPS};
+  hd_tile_place place = *of_tile;
+  for (int32_t i = 0; i < n; i++) {
+    place.across = n > 1 ? hd_i32(b, i) : NULL;
+    finish_slice(st, b, &place, &strips, sums, i, results);
+    hd_stage_parts(st, b, &place, &strips, results);
+  }
+  hd_stage_statistics(st, b, &place);
+  for (int32_t i = 0; i < n; i++) {
+    place.across = n > 1 ? hd_i32(b, i) : NULL;
+    if (n > 1)
+      finish_slice(st, b, &place, &strips, sums, i, results);
+    hd_value *col = hd_arith_const(b, HD_OP_ADD, place.col0, i * width);
+    for (int32_t j = 0; j < STRIPS; j++)
+      hd_stage_store(st, b, &place, strip[j], col, &results[j], 1);
+  }
+}
+
 void hd_stage_tcgen05(hd_stage *st) {
   hd_builder b = hd_stage_begin_role(st, st->s.warps_m), in;
   int32_t slots = hd_schedule_sum_slots(&st->p, &st->s);
@@ -150,6 +187,9 @@ void hd_stage_tcgen05(hd_stage *st) {
   hd_value **args = tiles->regions[0]->args;
   carried[0] = stage_loop(st, &in, &place, warp, args[2], args[1]);
   carried[1] = hd_next_slot(&in, args[2], slots);
-  store_tile(st, &in, &place, warp, args[2]);
+  if (st->sr)
+    store_with_statistics(st, &in, &place, warp, args[2]);
+  else
+    store_tile(st, &in, &place, warp, args[2]);
   hd_build_yield(&in, carried, 2);
 }

@@ -158,8 +158,11 @@ void hd_stage_wgmma(hd_stage *st) {
     hd_stage_exchange(st, &in, &place, &strips, acc, store_strips);
   } else {
     hd_stage_reduce(st, &in, &place, rows.warp, acc, rows.slabs_each);
-    if (st->sr)
-      hd_stage_statistic(st, &in, &place, &strips, place.col0, 1, acc, acc);
+    if (st->sr) {
+      hd_stage_finish(st, &in, &place, &strips, place.col0, 1, acc, acc);
+      hd_stage_parts(st, &in, &place, &strips, acc);
+      hd_stage_statistics(st, &in, &place);
+    }
     store_strips(st, &in, &place, &strips, acc);
   }
   hd_builder end = hd_builder_at_end(st->module, tiles->regions[0]);

@@ -69,7 +69,8 @@ static void default_wgmma(const hd_problem *p, hd_schedule *s) {
 }
 
 static void default_tcgen05(const hd_problem *p, hd_schedule *s) {
-  s->tile_n = default_tile_n(p, 256, p->b.transposed || p->block ? 64 : 16);
+  int32_t widest = p->reduce && p->c.op ? HD_STATISTIC_C : 256;
+  s->tile_n = default_tile_n(p, widest, p->b.transposed || p->block ? 64 : p->reduce ? 32 : 16);
   s->tile_m = 128;
   s->persistent = 1;
   s->family = HD_FAMILY_TCGEN05_SP;
@@ -295,7 +296,7 @@ int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked
 }
 
 hd_schedule hd_schedule_default(const hd_device_model *device, const hd_problem *p) {
-  bool tensor = hd_problem_has(p, HD_FAMILY_TCGEN05_SP) && !p->reduce;
+  bool tensor = hd_problem_has(p, HD_FAMILY_TCGEN05_SP) && !(p->reduce && p->pair);
   hd_family family = hd_problem_has(p, HD_FAMILY_WGMMA_SP) ? HD_FAMILY_WGMMA_SP
                      : tensor                              ? HD_FAMILY_TCGEN05_SP
                                                            : HD_FAMILY_MMA_SP;

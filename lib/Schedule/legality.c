@@ -197,15 +197,18 @@ static heddle_status check_statistic(heddle_context *ctx, const hd_problem *p,
   enum {
     MAX_HELD = 128,    /* results per thread, which replace the accumulators */
     MAX_HELD_MMA = 96, /* the same beside the addresses of more strips */
-    MAX_SLOTS = 64  /* of a buffer */
+    MAX_SLOTS = 64,    /* of a buffer */
+    SLICE = 32         /* columns of a cell in tensor memory, if they divide the tile's */
   };
   int32_t unit = hd_reduce_rows(p);
   if (!p->reduce)
     return HEDDLE_OK;
-  if (hd_schedule_is_tensor(s))
+  bool tensor = hd_schedule_is_tensor(s);
+  if (tensor && p->pair)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic",
-           "got family=%s with reduce = %s; legal: wgmma, mma; nearest: family=mma",
-           hd_key_word(HD_KEY_FAMILY, s->family), p->reduce);
+           "got family=tcgen05 with reduce = %s of pairs, whose %d rows of A take two CTAs; legal: "
+           "wgmma, mma; nearest: family=mma",
+           p->reduce, unit);
   if (s->tile_m % unit)
     REFUSE(HEDDLE_INVALID, "schedule.statistic-tile",
            "got tile m %d with reduce = %s; legal: multiples of %d (128 rows of D); nearest: %d",
@@ -227,18 +230,24 @@ static heddle_status check_statistic(heddle_context *ctx, const hd_problem *p,
            "got store=permuted with reduce = %s; legal: direct, quad, staged; nearest: store=quad",
            p->reduce);
   int32_t threads = 32 * s->warps_m * s->warps_n;
-  int32_t held = threads ? s->tile_m * s->tile_n / threads : 0;
+  int32_t held = threads && !tensor ? s->tile_m * s->tile_n / threads : 0;
   int32_t most = hd_schedule_is_mma(s) ? MAX_HELD_MMA : MAX_HELD;
   if (held > most)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-registers",
            "tile %dx%d with reduce = %s holds %d results a thread; legal: %d; nearest: tile n %d",
            s->tile_m, s->tile_n, p->reduce, held, most, s->tile_n * most / held / 8 * 8);
+  if (tensor && p->c.op && s->tile_n > HD_STATISTIC_C)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-registers",
+           "tile %dx%d in tensor memory with reduce = %s leaves no registers for C; legal: tile n "
+           "up to %d; nearest: tile n %d",
+           s->tile_m, s->tile_n, p->reduce, HD_STATISTIC_C, HD_STATISTIC_C);
   int32_t slots = hd_schedule_reduce_slots(p, s).n;
   if (slots > MAX_SLOTS)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-slots",
-           "got tile m %d with warps %dx%d and reduce = %s, whose statistics take %d slots; legal: "
-           "%d; nearest: tile m %d",
-           s->tile_m, s->warps_m, s->warps_n, p->reduce, slots, MAX_SLOTS, unit);
+           "got tile %dx%d with warps %dx%d and reduce = %s, whose statistics take %d slots; "
+           "legal: %d; nearest: tile %c %d",
+           s->tile_m, s->tile_n, s->warps_m, s->warps_n, p->reduce, slots, MAX_SLOTS,
+           tensor ? 'n' : 'm', tensor ? s->tile_n / SLICE * SLICE : unit);
   return HEDDLE_OK;
 }
 

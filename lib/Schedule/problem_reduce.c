@@ -4,12 +4,12 @@
 #define REFUSE(...)                                                                                \
   return hd_error(ctx, HEDDLE_UNSUPPORTED, p->store->loc, "problem.reduce", __VA_ARGS__)
 
-/* Requires an instruction with accumulators in registers: wgmma or mma.sp. */
+/* In tensor memory a CTA has 128 rows of A, half of those of a statistic of pairs. */
 static heddle_status check_instruction(heddle_context *ctx, const hd_problem *p) {
-  if (hd_problem_has(p, HD_FAMILY_WGMMA_SP) || hd_problem_has(p, HD_FAMILY_MMA_SP))
+  if (hd_problem_has(p, HD_FAMILY_WGMMA_SP) || hd_problem_has(p, HD_FAMILY_MMA_SP) || !p->pair)
     return HEDDLE_OK;
-  REFUSE("got reduce = %s on %s, which has neither wgmma nor mma.sp for %s x %s -> %s; nearest: "
-         "target sm_90a",
+  REFUSE("got reduce = %s of pairs on %s, which has neither wgmma nor mma.sp for %s x %s -> %s; "
+         "legal: without pairs; nearest: act = none",
          p->reduce, p->target->name, heddle_elem_get(p->a_elem)->name,
          heddle_elem_get(p->b.elem)->name, heddle_elem_get(p->acc_elem)->name);
 }

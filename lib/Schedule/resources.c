@@ -120,15 +120,23 @@ hd_warp_rows hd_schedule_warp_rows(const hd_schedule *s) {
   return (hd_warp_rows){warps, sets ? s->tile_m / sets : 0};
 }
 
+/* Warps side by side have their own columns. The accumulators in tensor memory are loaded in slices
+ * for which every warp has registers. */
+static int32_t cells_across(const hd_schedule *s) {
+  enum { WIDE = 32, NARROW = 16 };
+  return !hd_schedule_is_tensor(s) ? s->warps_n : s->tile_n / (s->tile_n % WIDE ? NARROW : WIDE);
+}
+
 /* The rows of a set of warps are part of a block, or one or more complete blocks. */
 hd_reduce_slots hd_schedule_reduce_slots(const hd_problem *p, const hd_schedule *s) {
   enum { LINE = 128 };
   hd_warp_rows own = hd_schedule_warp_rows(s);
   int32_t unit = hd_reduce_rows(p), each = own.rows < unit ? own.rows : unit;
-  if (!p->reduce || each < own.warps * HD_STRIP_ROWS || s->warps_n < 1)
+  int32_t across = cells_across(s);
+  if (!p->reduce || each < own.warps * HD_STRIP_ROWS || across < 1)
     return (hd_reduce_slots){0};
   hd_reduce_slots x = {.blocks = s->tile_m / unit,
-                       .across = s->warps_n,
+                       .across = across,
                        .strips = each / HD_STRIP_ROWS / own.warps,
                        .rows = unit / each * own.warps};
   x.n = x.blocks * x.across * (x.rows + p->scale_d);

@@ -13,6 +13,7 @@ enum {
   HD_SCALE_BOX = 8,          /* scales of blocks of A's rows that one copy loads: 32 bytes */
   HD_SCALE_UNIT = 4,         /* the first of them is a multiple of this: boxes start at 16 bytes */
   HD_SCALED_UNIT = 64,       /* columns of a tile in tensor memory with block scales: a multiple */
+  HD_STATISTIC_C = 64,       /* maximum columns in tensor memory with a statistic of D, and C */
   HD_NARROWEST_SLOT = 32,       /* minimum bytes of a row of D in a slot */
   HD_IN_FLIGHT_REGISTERS = 196 /* maximum of accumulators and metadata of two batches */
 };
@@ -68,8 +69,8 @@ typedef struct hd_warp_rows {
 } hd_warp_rows;
 hd_warp_rows hd_schedule_warp_rows(const hd_schedule *schedule);
 /* Slots of shared memory in which a tile's statistics are collected. A cell is a block of 128 rows
- * of D by the columns of a warp. It has one slot for each of its warps, and with scale_d one more,
- * for the factors. */
+ * of D by the columns that a warp has in registers. It has one slot for each of its warps, and with
+ * scale_d one more, for the factors. */
 typedef struct hd_reduce_slots {
   int32_t blocks;     /* blocks of 128 rows of D in a tile; 0: no statistic */
   int32_t across;     /* cells of a block, side by side */

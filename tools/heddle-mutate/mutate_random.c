@@ -277,7 +277,7 @@ static void add_epilogue(draw *d, mutate_problem *p, const epilogue *e) {
 static const char *draw_statistic(const draw *d, const mutate_problem *p, const char *act,
                                   const char *out) {
   uint64_t aside = *d->seed + 2;
-  bool can = !d->tensor && d->tile_m == 128 && !d->permuted && d->splits == 1 &&
+  bool can = d->tile_m == 128 && !d->permuted && d->splits == 1 &&
              strstr(p->schedule, "stream_k=0") && !hd_act_is_pair(act);
   bool scalable = !strcmp(out, "e4m3") || !strcmp(out, "e5m2") || !strcmp(out, "s8");
   if (!can || mutate_below(&aside, 2))
