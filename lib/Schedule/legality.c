@@ -197,6 +197,7 @@ static heddle_status check_statistic(heddle_context *ctx, const hd_problem *p,
   enum {
     MAX_HELD = 128,    /* results per thread, which replace the accumulators */
     MAX_HELD_MMA = 96, /* the same beside the addresses of more strips */
+    MAX_ROWS = 256,    /* of a warp of mma.sp */
     MAX_SLOTS = 64,    /* of a buffer */
     SLICE = 32         /* columns of a cell in tensor memory, if they divide the tile's */
   };
@@ -220,6 +221,11 @@ static heddle_status check_statistic(heddle_context *ctx, const hd_problem *p,
            "multiple or a divisor of %d; nearest: tile m %d",
            s->tile_m, s->warps_m, s->warps_n, p->reduce, own.warps > 1 ? "a warpgroup" : "a warp",
            own.rows, unit, unit);
+  if (own.warps == 1 && own.rows > MAX_ROWS)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-warps",
+           "got tile m %d with warps %dx%d and reduce = %s, where a warp has %d rows, whose "
+           "addresses leave too few registers; legal: %d; nearest: tile m %d",
+           s->tile_m, s->warps_m, s->warps_n, p->reduce, own.rows, MAX_ROWS, MAX_ROWS * s->warps_m);
   if (s->split_k > 1 || s->stream_k)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-split",
            "got split_k=%d stream_k=%d with reduce = %s, where the last arriver is one warp; "
@@ -245,9 +251,9 @@ static heddle_status check_statistic(heddle_context *ctx, const hd_problem *p,
   if (slots > MAX_SLOTS)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-slots",
            "got tile %dx%d with warps %dx%d and reduce = %s, whose statistics take %d slots; "
-           "legal: %d; nearest: tile %c %d",
+           "legal: %d; nearest: tile n %d",
            s->tile_m, s->tile_n, s->warps_m, s->warps_n, p->reduce, slots, MAX_SLOTS,
-           tensor ? 'n' : 'm', tensor ? s->tile_n / SLICE * SLICE : unit);
+           s->tile_n / SLICE * SLICE);
   return HEDDLE_OK;
 }
 
