@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""turns.py LOG: in what order worker.py was given forms and mutants."""
+"""turns.py LOG: prints in what order worker.py received forms and mutants."""
 import sys
 
 lines = [line.split() for line in open(sys.argv[1])]

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""worker.py ... --launch OP:SITE,...: plays the worker of heddle-mutate --gpu. Its device sees a
-removed op as wrong numbers, hangs on a shifted parity, dies of a shifted count without a word, and
-finds nothing else.
-worker.py --tool TOOL ...: plays compute-sanitizer. Its synccheck finds removed ops; its memcheck objects
-to the kernel itself; the others find nothing.
+"""worker.py ... --launch OP:SITE,...: plays the worker of heddle-mutate --gpu. Its device returns wrong
+numbers for a removed op, hangs on a shifted parity, dies silently of a shifted count, and finds nothing else.
+worker.py --tool TOOL ...: plays compute-sanitizer. Its synccheck reports removed ops; its memcheck reports
+the sound kernel itself; the other tools report nothing.
 
-SLOW=WORD, KILLS=WORD in the environment: where WORD is an argument (a tool, a kernel), it never ends,
-or kills the heddle-mutate that started it. LOG=FILE: where each worker writes "FORM LIST"."""
+SLOW=WORD, KILLS=WORD in the environment: if WORD is an argument (a tool, a kernel), it never ends, or it
+kills the heddle-mutate that started it. LOG=FILE: each worker appends "FORM LIST" to it."""
 import os
 import signal
 import sys

@@ -1,5 +1,5 @@
-# Boxes of 64 x 64 elements of transposed B become two each, the second one %below in k; of the second panel,
-# where %is_whole.
+# Splits each 64 x 64 box of transposed B in two; the second half begins at %below in k.
+# In the second panel, %is_whole selects the coordinate of the second half.
 s/box = \[64, 64\]/box = [64, 32]/
 s/^ *(copy\.tma .*, )(%[0-9]+), (%[0-9]+), %full \{bytes = 8192, offset = 0\}/\
 %k32: i32 = const {value = 32}\
