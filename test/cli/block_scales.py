@@ -1,6 +1,7 @@
-"""block_scales.py [--f32] DIR M N K: small integers in e4m3, A 2:4, and scales 1, 2, 4 for each 64 of k, as DIR/a.npy,
-b.npy, sa.npy, sb.npy; with --f32 for each 128 of k, in f32, one for 128 rows of A. block_scales.py --check [--f32] DIR M N
-K: DIR/d.npy (f32) is their product. block_scales.py --packed DIR M N K: DIR/packed.npy is sa.npy, a k-block a row."""
+"""block_scales.py [--f32] DIR M N K: writes small integers in e4m3 with A 2:4-sparse, and scales 1, 2, 4 for each 64
+of k, to DIR/a.npy, b.npy, sa.npy, sb.npy. With --f32: one f32 scale for each 128 of k, for A also for each 128 rows.
+block_scales.py --check [--f32] DIR M N K: checks that DIR/d.npy (f32) is their product.
+block_scales.py --packed DIR M N K: checks that DIR/packed.npy is sa.npy with one k-block per row."""
 import struct
 import sys
 

@@ -1,6 +1,6 @@
-"""explain_bytes.py HEDDLE DIR FILE...: explain prints the shared memory that each variant's launch asks for.
+"""explain_bytes.py HEDDLE DIR FILE...: explain prints the shared memory that the launch of each variant requests.
 
-Of each file the bytes that explain prints must be those of the manifest that gen writes, variant by variant."""
+For each file and variant, the bytes that explain prints must equal those of the manifest that gen writes."""
 import json
 import pathlib
 import re

@@ -1,7 +1,7 @@
-"""explain's estimate of a dense library over what cuBLAS took: explain_dense.py HEDDLE BENCH.csv FOLDER [EVERY]
+"""explain_dense.py HEDDLE BENCH.csv FOLDER [EVERY]: explain's estimate of a dense library divided by cuBLAS' time.
 
-Prints how many products BENCH.csv has of cuBLAS (every EVERY-th is asked), and the median, least and
-largest ratio."""
+Prints the number of products with cuBLAS in BENCH.csv (every EVERY-th is evaluated), and the median, minimum and
+maximum ratio."""
 
 import csv
 import re

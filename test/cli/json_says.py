@@ -1,4 +1,4 @@
-"""json_says.py EXPLAINED TEXT RUN RUN EXPLAINED: the answers of explain and run as JSON, against explain's text."""
+"""json_says.py EXPLAINED TEXT RUN RUN EXPLAINED: compares the JSON of explain and run with the text of explain."""
 import json
 import re
 import sys

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Acts as a ptxas of before -split-compile: refuses it in ptxas' words, else runs $PTXAS.
+# Plays a ptxas without -split-compile: refuses the option with the message of ptxas, otherwise runs $PTXAS.
 for word in "$@"; do
   if [[ $word == -split-compile* ]]; then
     echo "ptxas fatal   : Unknown option '${word%%=*}'" >&2

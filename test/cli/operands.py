@@ -1,5 +1,5 @@
 """operands.py DIR M N K: writes DIR/a.npy (2:4), b.npy and dense.npy of small integers as bf16.
-operands.py --check DIR M N K: DIR/d.npy (f32) is their product, computed here in integers."""
+operands.py --check DIR M N K: checks that DIR/d.npy (f32) is their product, computed here in integers."""
 import struct
 import sys
 
@@ -19,7 +19,7 @@ def write(path, rows, code, pack):
 
 
 def sparse(i, j):
-    keep = (i + j // 4) % 3  # which two of four
+    keep = (i + j // 4) % 3  # selects two of four
     return (i * 7 + j * 3) % 9 - 4 if j % 4 in ((0, 1), (1, 3), (0, 2))[keep] else 0
 
 

@@ -1,9 +1,10 @@
-"""page.py FILE.html|FILE.svg [--width W] [--dark] [--png OUT.png] [--count SELECTOR]... [--says TEXT]...: a page in headless Chromium.
+"""page.py FILE.html|FILE.svg [--width W] [--dark] [--png OUT.png] [--count SELECTOR]... [--says TEXT]...: checks a page
+in headless Chromium.
 
-The page needs no other file and no script. As it is drawn no text lies on another or is cut off, the page is no wider
-than the window, nothing of a picture lies outside of it, no text leaves the box that it begins in, and text can be told
-from what is behind it. Prints what was seen: texts=N overlaps=0 cut=0 outside=0 faint=0, then a count for each --count.
-Exits 1 when something is wrong, or a TEXT is not shown."""
+The page needs no other file and no script. As rendered, no text overlaps another or is cut off, the page is no wider
+than the window, no part of a picture lies outside of it, no text leaves the box in which it begins, and text contrasts
+with its background. Prints the result: texts=N overlaps=0 cut=0 outside=0 faint=0, then a count for each --count.
+Exits with 1 if a check fails or a TEXT is not shown."""
 import argparse
 import html
 import json

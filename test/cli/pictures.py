@@ -1,11 +1,11 @@
-"""pictures.py FILE.svg...: no text lies on another, on a mark or over the page's edge, and every mark
-but the legend's lies within a frame. Prints how many texts and marks it saw, or what is wrong."""
+"""pictures.py FILE.svg...: no text overlaps another text, a mark or the edge of the page, and every mark
+except those of the legend lies within a frame. Prints the number of texts and marks, or what is wrong."""
 import re
 import sys
 import xml.etree.ElementTree as tree
 
 SVG = "{http://www.w3.org/2000/svg}"
-WIDE = 0.52  # of a character, in heights of its font: digits and small letters
+WIDE = 0.52  # width of a character / font size, for digits and small letters
 
 
 def box_of_text(e):

@@ -1,4 +1,4 @@
-"""reported.py DIR [cut|flip]: the files of reported.test."""
+"""reported.py DIR [cut|flip]: writes the files of reported.test."""
 import struct
 import sys
 

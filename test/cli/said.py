@@ -1,6 +1,6 @@
-"""said.py BIN SOURCE WORK [--device]: the commands of the help texts ("Examples:") and of documents, run as
-they are written, in WORK. Each ends with 0, or stands in LEFT_OUT with what keeps it out. Those of the README
-that need a device end with 4 and say so; with --device the README's alone are run, these too, on a device."""
+"""said.py BIN SOURCE WORK [--device]: runs the commands in the help texts ("Examples:") and in documents as they
+are written, in WORK. Each exits with 0, or is listed in LEFT_OUT with the reason. Commands of the README that need
+a device exit with 4 and say so. With --device, only the commands of the README are run, these included."""
 import os
 import random
 import re
@@ -33,7 +33,7 @@ def npy(name, rows, cols, code, item):
 
 
 def lines_of(text):
-    """Indented commands, whole: a line that ends in a backslash goes on."""
+    """The indented commands. A line that ends in a backslash continues on the next line."""
     text = re.sub(r"\\\n\s*", "", text)
     for line in re.findall(r"^ +((?:heddle|echo|bash|ctest|cmake|cc|python3|export|\./)\S* .*)$", text, re.M):
         yield re.sub(r"\s+#( .*)?$", "", line).replace("| less", "> less")
@@ -61,8 +61,8 @@ def of_document(source, name):
 
 
 def run(line):
-    """What LINE ends with, and its errors. A command that does not end, or leaves a process behind that
-    holds its output, is a failure and does not outlive the test."""
+    """Runs LINE; returns its exit code and its errors. A command that does not end, or that leaves a process
+    holding its output, is a failure and is killed."""
     child = subprocess.Popen(["bash", "-c", "set -o pipefail; " + line], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
@@ -91,7 +91,7 @@ draw = random.Random(1)
 
 
 def enter(where):
-    """A folder of its own for each help text and document, with what a reader of it has."""
+    """One folder for each help text and document, with the files that its reader has."""
     folder = os.path.join(work, re.sub(r"\W+", "_", where))
     os.makedirs(folder)
     os.chdir(folder)

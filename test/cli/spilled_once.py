@@ -1,4 +1,4 @@
-"""spilled_once.py NAME.json: no bucket has a schedule in whose place another bucket's is."""
+"""spilled_once.py NAME.json: no bucket uses a schedule that was replaced in another bucket."""
 import json
 import sys
 

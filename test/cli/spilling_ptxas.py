@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Stands for ptxas: its word on every entry, of some that they spill; and a cubin that nobody loads.
+"""Plays ptxas: prints a report for every entry, with spills for some of them, and writes a cubin that is never loaded.
 
-SPILLS: "RUNS ENTRIES [RULE]": in the first RUNS runs the entries that match the expression spill. With RULE "remark"
-ptxas repairs them (C7510). Each run is counted, as a line, in the file COUNT: the entries that were refused in it."""
+SPILLS: "RUNS ENTRIES [RULE]": in the first RUNS runs, the entries that match the expression spill. With RULE "remark"
+ptxas repairs them (C7510). Each run appends a line to the file COUNT, with the entries that were refused in it."""
 import os
 import re
 import sys

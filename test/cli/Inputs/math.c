@@ -1,6 +1,6 @@
 #include <math.h>
 
-/* Mish of one half of the columns, exact GELU of the other, and what else an epilogue asks for. */
+/* Mish in odd columns, exact GELU in even ones, and other functions that an epilogue may call. */
 float hard_swish(float x, int row, int column, const void *user) {
   (void)row, (void)user;
   float mish = x * tanhf(log1pf(expf(fminf(x, 20.0f))));
