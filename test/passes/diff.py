@@ -1,5 +1,5 @@
-"""diff.py PAGE.html PASS MODULE: the right side of a pass' section of `heddle-opt --diff` is the module, line by line;
-the left side, that of the section before it."""
+"""diff.py PAGE.html PASS MODULE: in the section of a pass in `heddle-opt --diff`, the right side equals the module,
+line by line, and the left side equals the right side of the previous section."""
 import html
 import re
 import sys
@@ -9,7 +9,7 @@ sections = dict(re.findall(r'<h2 id="(\w+)">.*?</h2>(.*?)(?=<h2 id|</main>)', op
 
 
 def side(section, which):
-    """Its lines; a cell of class `none` has none."""
+    """The lines of a column; a cell of class `none` has no line."""
     cells = re.findall(r'<tr><td class="(\w*)">(.*?)</td><td class="(\w*)">(.*?)</td></tr>', section)
     pairs = [(row[0], row[1]) if which == 0 else (row[2], row[3]) for row in cells]
     return [html.unescape(re.sub("<[^>]*>", "", text)) for kind, text in pairs if kind != "none"]

@@ -1,5 +1,5 @@
-"""nearest.py SEED N HEDDLE_OPT FILE...: schedules of random words; each that is refused is followed by a note with
-the nearest legal one, which is taken. Prints how many were refused."""
+"""nearest.py SEED N HEDDLE_OPT FILE...: tries random schedules. Each refused one must come with a note that names
+the nearest legal one, and that one must be accepted. Prints how many were refused."""
 import random
 import re
 import subprocess

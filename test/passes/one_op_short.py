@@ -1,6 +1,6 @@
-"""one_op_short.py HEDDLE_OPT AFTER PASSES FILE...: the first kernel of each file behind the pass AFTER, an op short (and
-short of what reads the op's results), through PASSES: each is taken, found faulty or refused, by exit codes 0 to 3.
-Prints how many there were."""
+"""one_op_short.py HEDDLE_OPT AFTER PASSES FILE...: takes the first kernel of each file after the pass AFTER, removes
+one op (and the ops that read its results), and runs PASSES: each is accepted, found faulty or refused, by exit codes
+0 to 3. Prints how many there were."""
 import re
 import subprocess
 import sys
@@ -9,7 +9,7 @@ tool, after, passes, *files = sys.argv[1:]
 
 
 def end_of(lines, first):
-    """The line with the brace that closes the op's regions."""
+    """The line with the brace that closes the regions of the op."""
     depth = 0
     for at in range(first, len(lines)):
         depth += lines[at].count("{") - lines[at].count("}")
@@ -19,13 +19,13 @@ def end_of(lines, first):
 
 
 def defined(line):
-    """The values that an op gives: what stands before its `=` with a type."""
+    """The results of an op: the names before its `=` that have a type."""
     head, equals, _ = line.partition(" = ")
     return set(re.findall(r"%(\w+): ", head)) if equals and head.strip().startswith("%") else set()
 
 
 def without(lines, first):
-    """The kernel's lines without the op, nor what reads it, nor what reads that."""
+    """The lines of the kernel without the op and, transitively, without the ops that read its results."""
     gone = defined(lines[first])
     kept = lines[:first] + lines[end_of(lines, first) + 1:]
     at = 2

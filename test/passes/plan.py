@@ -1,8 +1,9 @@
-"""plan.py [--all] HEDDLE_OPT HEDDLE DIR FILE...: the tile level means what it says.
+"""plan.py [--all] HEDDLE_OPT HEDDLE DIR FILE...: every attribute of the tile level has a meaning.
 
-Of each file the tile level is written, read again and taken on: the role level is that of one run. Then each attribute
-of work, matmul and store of the first kernel, in turn, gets another value (--all: some others): the text must be refused, with
-what is legal or nearest, or give another kernel. Prints how many of each; exit status 1 where an attribute says nothing."""
+For each file, the tile level is written, read again and compiled: the role level equals that of a single run. Then each
+attribute of work, matmul and store of the first kernel gets another value, one at a time (--all: several values). The
+text must be refused, with a legal or nearest value, or give another kernel. Prints how many of each; exit status 1 if a
+changed attribute has no effect."""
 import os
 import re
 import subprocess
@@ -29,7 +30,7 @@ def opt(tool, text, passes):
 
 
 def kernel_code(heddle, text, folder, extra):
-    """PTX and manifest of a tile-level text, without comments and hashes; None and the refusal."""
+    """PTX and manifest of a tile-level text, without comments and hashes; None and the message if it is refused."""
     path = f"{folder}/changed.heddle"
     with open(path, "w") as file:
         file.write(text)
@@ -42,12 +43,12 @@ def kernel_code(heddle, text, folder, extra):
 
 
 def first_kernel(text):
-    """The module with its first kernel alone."""
+    """The module reduced to its first kernel."""
     return re.match(r"(?s).*?\n}\n", text).group(0)
 
 
 def changes(line, every):
-    """(attribute, value, the line with it); one value of each attribute, or every one of OTHER"""
+    """(attribute, value, changed line): one other value per attribute, or every value in OTHER"""
     attributes = re.search(r"\{(.*?)\}", line).group(1)
     for flag in FLAGS if line.strip().startswith("work") else []:
         with_flag = re.sub(rf", {flag}\b", "", line) if re.search(rf"\b{flag}\b", attributes) else line.replace("{", "{" + flag + ", ", 1)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# verify_each.sh HEDDLE_OPT FILES: the whole pipeline over each problem, verified behind every pass.
+# verify_each.sh HEDDLE_OPT FILES: runs the whole pipeline over each problem, with the verifier after every pass.
 opt=$1
 shift
 failed=0
