@@ -1,5 +1,5 @@
-/* heddle-gpu-suite: every case exact and random, on the device or in the simulator, as one
- * table. */
+/* heddle-gpu-suite: runs every case exact and random, on the device or in the simulator, and prints
+ * one table. */
 #include "suite.h"
 
 #include <stdio.h>
@@ -62,7 +62,7 @@ static heddle_status select_shard(heddle_context *ctx, const char *words, suite_
   return HEDDLE_OK;
 }
 
-/* Keeps the cases whose words hold `only`, then `sample` of them evenly. */
+/* Keeps the cases whose words contain `only`, then `sample` of them at equal distances. */
 static void select_cases(const arguments *a, int64_t sample, suite_list *list) {
   size_t kept = 0;
   for (size_t i = 0; i < list->n; i++) {

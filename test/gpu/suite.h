@@ -1,4 +1,4 @@
-/* suite.h: the suite's options and its parts. */
+/* suite.h: the options and the parts of the suite. */
 #ifndef SUITE_H
 #define SUITE_H
 
@@ -7,38 +7,38 @@
 typedef enum suite_word { SUITE_PASSED, SUITE_FAILED, SUITE_SKIPPED } suite_word;
 
 typedef struct suite_options {
-  const char *backend; /* as given: for the reproducing line */
+  const char *backend; /* as given, for the line that reproduces a failure */
   int64_t seed;
   int n_threads;
   bool bare, verbose;
-  bool alternate; /* of two cases the first runs with exact operands, the second with random ones */
+  bool alternate; /* even cases run with exact operands only, odd ones with random operands only */
   heddle_compile_options compile;
 } suite_options;
 
-/* What came of one case. */
+/* The result of one case. */
 typedef struct suite_outcome {
   suite_word word;
   char path[16];
-  char why[640]; /* failed, skipped */
+  char why[640]; /* of a failed or skipped case */
   double exact_seconds, random_seconds, random_error, random_bound;
 } suite_outcome;
 
-/* Case i: compiled once, run with exact and with random operands. Thread-safe. */
+/* Case i: compiles it once, runs it with exact and with random operands. Thread-safe. */
 void suite_run_case(const suite_options *options, const suite_case *c, size_t i,
                     trial_device *device, suite_outcome *outcome);
 
-/* All of them on n_threads threads; outcomes in order. Ends the process with a sentence when a
+/* Runs all cases on n_threads threads; outcomes are in order. Ends the process with a message if a
  * launch hangs. */
 void suite_run_all(const suite_options *options, const suite_case *cases, size_t n,
                    trial_device *device, suite_outcome *outcomes);
 
-/* Of injected faults; skipped: the device does not run the case, or A has no place for it. */
+/* Injected faults. skipped: the device does not support the case, or A has no position for one. */
 typedef struct suite_faults {
   int seen, missed, skipped;
 } suite_faults;
 
-/* Injects each fault in turn, which an exact run of the case must see; prints a line each and adds
- * to *count. */
+/* Injects each fault separately; an exact run of the case must detect it. Prints one line each and
+ * adds to *count. */
 void suite_run_injected(const suite_options *options, const suite_case *c, trial_device *device,
                        suite_faults *count);
 

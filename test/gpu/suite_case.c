@@ -36,7 +36,7 @@ void suite_list_free(suite_list *list) {
 
 enum { MAX_ALTERNATIVES = 16 };
 
-/* A line: for each key its alternatives. */
+/* A line: the alternatives for each key. */
 typedef struct line {
   const char *alternative[N_CASE_KEYS][MAX_ALTERNATIVES];
   int n[N_CASE_KEYS];
@@ -67,7 +67,7 @@ static heddle_status read_word(heddle_context *ctx, hd_loc loc, hd_arena *arena,
   return HEDDLE_OK;
 }
 
-/* Every combination, the last key fastest. */
+/* Every combination; the last key varies fastest. */
 static void expand(const line *l, suite_list *list) {
   int at[N_CASE_KEYS] = {0};
   for (int key = 0; key >= 0;) {
@@ -122,7 +122,7 @@ static int64_t k_block_of(const suite_case *c) {
   return has_4_bits(c) ? 256 : 128;
 }
 
-/* Two k-blocks of 8-bit types, and one for every split. */
+/* Two k-blocks of 8-bit types, and one k-block per split. */
 static int64_t most_k(const suite_case *c) {
   const char *split = strstr(c->value[CASE_s], "split_k=");
   long n = split ? strtol(split + strlen("split_k="), NULL, 10) : 1;
@@ -169,7 +169,7 @@ static void print_size(const suite_case *c, case_key key, hd_strbuf *out) {
     hd_strbuf_printf(out, "value = %s}\n", c->value[key]);
 }
 
-/* ", ld = N" of an operand with rows of `row` elements, when the text fixes the pitch. */
+/* ", ld = N" for an operand with rows of `row` elements, if the text fixes the pitch. */
 static void print_pitch(const suite_case *c, case_key pad, int64_t row, hd_strbuf *out) {
   if (suite_case_is(c, CASE_pitch, "text"))
     hd_strbuf_printf(out, ", ld = %lld", (long long)(row + suite_case_int(c, pad)));
@@ -208,7 +208,7 @@ static int64_t stride_d(const suite_case *c) {
   return rows_d(c) * (row_d(c) + suite_case_int(c, CASE_ldd));
 }
 
-/* ", g_stride = 0" of an operand that the text says is shared; of text the constant. */
+/* ", g_stride = 0" for an operand that is shared in the text; with gs=text the constant. */
 static void print_stride(const suite_case *c, const char *shared, int64_t constant,
                          hd_strbuf *out) {
   if (suite_case_is(c, CASE_gs, shared))
@@ -255,7 +255,7 @@ static int64_t block_rows_of(const suite_case *c) {
   return rows && rows != strchr(c->value[CASE_blocks], ':') ? strtoll(rows + 1, NULL, 10) : 1;
 }
 
-/* A k-block of so many rows' scales, in whole 16 bytes, and what is asked beyond. */
+/* Scales of one k-block for n rows, rounded up to 16 bytes, plus the extra pitch of the case. */
 static int64_t row_scales(const suite_case *c, case_key rows) {
   int64_t each = block_of(c) ? k_block_of(c) / block_of(c) : 0;
   int64_t share = rows == CASE_m ? block_rows_of(c) : 1;
@@ -392,7 +392,7 @@ void suite_case_problem(const suite_case *c, hd_strbuf *out) {
   hd_strbuf_add(out, "}\n}\n");
 }
 
-/* examples/user_epilogue.ll, in double precision but for its own constant. */
+/* examples/user_epilogue.ll, in double precision except for its own constant. */
 static double hard_swish(void *user, double x, double up, int64_t row, int64_t col) {
   (void)user, (void)up, (void)row, (void)col;
   double shifted = x + 3.0, clamped = shifted < 0 ? 0 : shifted > 6 ? 6 : shifted;

@@ -83,8 +83,8 @@ static bool run_one(heddle_context *ctx, const suite_options *o, const suite_cas
   return outcome->word == SUITE_PASSED;
 }
 
-/* mma.sp of fp8 and of 4-bit integers is emulated on Hopper: what its driver makes of PTX for an
- * older chip spills, and the gate refuses it. */
+/* Hopper emulates mma.sp of fp8 and of 4-bit integers: the code that its driver makes of PTX for an
+ * older chip spills, and the spill check refuses it. */
 static bool is_emulated(const suite_case *c, const char *device) {
   static const char *const types[] = {"e4m3", "e5m2", "s4", "u4"};
   bool emulated = false;
@@ -94,7 +94,7 @@ static bool is_emulated(const suite_case *c, const char *device) {
          strcmp(c->value[CASE_target], "sm_90a") != 0;
 }
 
-/* Why the device cannot verify the case; false when it can. */
+/* Sets the reason if the device cannot verify the case; false if it can. */
 static bool skips(const suite_case *c, const trial_device *device, suite_outcome *outcome) {
   const char *is = trial_device_target(device);
   if (!trial_device_runs(device, c->value[CASE_target]))
@@ -154,7 +154,7 @@ static void *work(void *user) {
   return NULL;
 }
 
-/* A kernel that never ends cannot be stopped from here: say which, and leave. */
+/* A kernel that never ends cannot be stopped from here: name it and exit. */
 static void end_hung(const pool *p, size_t i) {
   hd_strbuf text = {0};
   suite_case_print(&p->cases[i], &text);

@@ -15,7 +15,7 @@ struct batch {
   totals *totals;
   packing *packing;
   encoders integers;
-  unsigned n, max; /* cases gathered, and how many fit */
+  unsigned n, max; /* cases collected, and the capacity */
   uint8_t *in;
   uint32_t *out;
   int32_t *expected;

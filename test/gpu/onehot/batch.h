@@ -1,5 +1,5 @@
-/* batch.h: many problems of one form, run together, compared element by element. What is compared
- * here is lib/Spec: nothing else says where an element lies. */
+/* batch.h: runs many problems of one form together and compares them element by element. The
+ * comparison verifies lib/Spec, the only source of element positions. */
 #ifndef ONEHOT_BATCH_H
 #define ONEHOT_BATCH_H
 
@@ -11,11 +11,11 @@ typedef struct totals {
 
 typedef struct batch batch;
 
-/* Loads the form's kernel; NULL after a message. Adds to *counts. */
+/* Loads the form's kernel; NULL after printing an error. Adds to *counts. */
 batch *batch_open(gpu *g, const form *f, const hd_target *target, totals *counts);
-/* Adds a problem; runs what has gathered when the batch is full. */
+/* Adds a problem; runs the collected ones when the batch is full. */
 bool batch_add(batch *b, problem *p);
-/* Runs the rest and frees. */
+/* Runs the remaining problems and frees the batch. */
 bool batch_close(batch *b);
 
 #endif

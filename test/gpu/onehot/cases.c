@@ -6,7 +6,7 @@ static void same_codes(problem *p, uint8_t code) {
       p->code[m][g] = code;
 }
 
-/* B[k][n] = bit n of k: the row of D that one element of A makes spells its k. */
+/* B[k][n] = bit n of k: the row of D for a single nonzero element of A encodes its k. */
 static void spell_k(problem *p) {
   for (unsigned k = 0; k < p->row->k; k++)
     for (unsigned n = 0; n < p->row->n; n++)
@@ -33,8 +33,8 @@ static bool hot_a(batch *b, problem *p) {
   return true;
 }
 
-/* One element of B: a column of D that says which rows keep its k, with A's row-dependent
- * values. */
+/* One nonzero element of B: a column of D shows which rows keep its k. The values of A depend on
+ * the row. */
 static bool hot_b(batch *b, problem *p, unsigned step) {
   problem_clear(p);
   problem_random_codes(p);
@@ -52,7 +52,7 @@ static bool hot_b(batch *b, problem *p, unsigned step) {
   return true;
 }
 
-/* Each metadata field takes each code while all others hold random ones. */
+/* Each metadata field takes each code while all other fields hold random ones. */
 static bool hot_meta(batch *b, problem *p) {
   problem_random_codes(p);
   problem_random_values(p);

@@ -27,7 +27,7 @@ static bool k_major_forms(const hd_spec_row *row, form_visit *visit, void *user)
          visit(user, &second) && ok;
 }
 
-/* 16-bit types: A and B with M or N contiguous. S bytes of it a pattern of eight k rows. */
+/* 16-bit types: A and B with M or N contiguous. S: bytes of a pattern of eight k rows. */
 static bool mn_major_forms(const hd_spec_row *row, form_visit *visit, void *user) {
   bool ok = true;
   for (unsigned swizzle = HD_SMEM_NONE; swizzle <= HD_SMEM_128B; swizzle++) {

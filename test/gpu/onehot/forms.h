@@ -4,13 +4,13 @@
 
 #include "packing.h"
 
-/* Matrix instructions with a verified layout that the target has. */
+/* Matrix instructions of the target whose layout is verified. */
 bool row_runs(const hd_spec_row *row, const hd_target *target);
 
 /* The form that kernels use: A in core matrices without swizzle, B in 128-byte rows. */
 form form_plain(const hd_spec_row *row, unsigned selector);
 
-/* Canonical shared-memory forms, transposes and negation of a wgmma row; false when a visit was. */
+/* Canonical shared-memory forms, transposes and negation of a wgmma row; false if a visit fails. */
 typedef bool form_visit(void *user, const form *f);
 /* s32: C at both ends of its range, saturated and wrapped. */
 bool forms_of_overflow(const hd_spec_row *row, form_visit *visit, void *user);

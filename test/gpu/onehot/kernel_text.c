@@ -6,7 +6,7 @@
 
 #include "Support/strbuf.h"
 
-/* Registers named `name` 0..n-1 as "{a0,a1}". */
+/* Registers `name` 0 to n-1 as "{a0,a1}". */
 static void vector(hd_strbuf *out, const char *name, unsigned n) {
   for (unsigned i = 0; i < n; i++)
     hd_strbuf_printf(out, "%s%s%u", i ? "," : "{", name, i);
@@ -38,7 +38,7 @@ static void declare(hd_strbuf *out, const hd_spec_row *row, const hd_target *tar
                      "  mad.wide.u32 out, tid, 4, out;\n");
 }
 
-/* Copies the image that follows the registers into shared memory, 16 bytes a thread and turn. */
+/* Copies the image after the registers into shared memory, 16 bytes per thread and iteration. */
 static void copy_image(hd_strbuf *out, unsigned register_bytes, unsigned n_lanes) {
   hd_strbuf_printf(out,
                    "  ld.param.u32 size, [p_image];\n  shl.b32 stride, tid, 4;\n"
@@ -62,7 +62,7 @@ static unsigned load(hd_strbuf *out, const char *name, unsigned n, unsigned firs
   return first + n;
 }
 
-/* The row's text; .satfinite stands before the type of D. */
+/* The row's PTX; .satfinite precedes the type of D. */
 static void instruction(hd_strbuf *out, const form *f) {
   const char *text = f->row->ptx, *type = f->satfinite ? strstr(text, ".s32.") : NULL;
   int n = (int)(type ? type - text : 0);

@@ -1,6 +1,6 @@
-/* heddle-onehot: every matrix row of specs/ that the device runs, one element at a time: each lane,
- * register, field, metadata code and selector; then shared-memory forms, transposes, negation and
- * ldmatrix. */
+/* heddle-onehot: every matrix row of specs/ that the device supports, one element at a time: each
+ * lane, register, field, metadata code and selector; then shared-memory forms, transposes, negation
+ * and ldmatrix. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,7 +158,7 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < hd_spec_count(); i++)
     if (wanted(&s, hd_spec_get(i)) && n_wanted++ % s.o.n_shards == s.o.shard)
       run_row(&s, hd_spec_get(i));
-  if (s.o.row && n_wanted == 0) { /* must not pass for one that matches */
+  if (s.o.row && n_wanted == 0) { /* an unknown row must not count as a match */
     fprintf(stderr, "row %s does not run on %s\n", s.o.row, s.target->name);
     s.n_failed++;
   }

@@ -1,6 +1,6 @@
-/* One warp: 32 rows of 16 bytes in shared memory, row i at the address of lane i.
- * ldmatrix: input is the image, output the registers; stmatrix the other way. All is compared byte
- * by byte; of a 6- or 4-bit format a byte in a register is what the format unpacks. */
+/* One warp: 32 rows of 16 bytes in shared memory; lane i has the address of row i.
+ * ldmatrix: the input is the image, the output is the registers; stmatrix the reverse. All data is
+ * compared byte by byte. For a 6- or 4-bit format, a byte in a register is an unpacked element. */
 #include "matrix_move.h"
 
 #include <stdlib.h>
@@ -53,15 +53,15 @@ char *matrix_move_text(const hd_spec_row *row, const hd_target *target) {
   return hd_strbuf_take(&out);
 }
 
-/* Byte `col` of a memory row as a register takes it: a 6-bit row has its 16 elements in 12 bytes, a
- * 4-bit row in 8. */
+/* Byte `col` of a memory row as it appears in a register: a 6-bit row packs its 16 elements into 12
+ * bytes, a 4-bit row into 8. */
 static uint8_t unpacked(const hd_spec_row *row, const uint8_t *memory, unsigned col) {
   unsigned bits = strstr(row->ptx, ".b6x16") ? 6 : strstr(row->ptx, ".b4x16") ? 4 : 8;
   unsigned at = col * bits, two = memory[at / 8] | (at / 8 < 15 ? memory[at / 8 + 1] << 8 : 0);
   return (uint8_t)(two >> at % 8 & ((1u << bits) - 1));
 }
 
-/* Results of ldmatrix are the registers (word reg * 32 + lane), of stmatrix the image. */
+/* The results of ldmatrix are registers (word reg * 32 + lane), those of stmatrix the image. */
 static unsigned count_wrong(const hd_spec_row *row, const uint8_t *image, const uint32_t *words,
                             bool inject, unsigned *n_checks) {
   const hd_fragment *f = row->fragment[HD_OPERAND_D];

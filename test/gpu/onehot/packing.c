@@ -6,7 +6,7 @@
 #include "Support/arena.h"
 #include "Support/convert.h"
 
-/* Where one field of an operand lies: word and shift in a case's registers. */
+/* Where one field of an operand is: word and shift in the registers of a case. */
 typedef struct place {
   uint32_t word;
   uint16_t row, col;
@@ -21,7 +21,7 @@ typedef struct places {
 struct packing {
   form f;
   places a, b, c, meta, d;
-  uint32_t *a_byte, *b_byte; /* shared operands: byte of (mn, k), k fastest; owned */
+  uint32_t *a_byte, *b_byte; /* operands in shared memory: byte of (mn, k), k fastest; owned */
   size_t a_image, b_image;   /* bytes, multiples of 1024 */
   size_t in_words, out_words;
   unsigned n_lanes;
@@ -43,7 +43,7 @@ static void add_places(places *p, const hd_fragment *f, unsigned first, unsigned
       }
 }
 
-/* Adds an operand's registers when it has any; the number of words a lane. */
+/* Adds the registers of an operand, if it has any; returns the number of words per lane. */
 static unsigned place_operand(packing *k, hd_operand_id id, places *p, unsigned first) {
   hd_fragment f;
   if (hd_spec_fragment(k->f.row, id, k->f.selector * (id == HD_OPERAND_META), &f) != HEDDLE_OK)
@@ -52,7 +52,7 @@ static unsigned place_operand(packing *k, hd_operand_id id, places *p, unsigned 
   return f.n_regs;
 }
 
-/* Order of a case's registers: A, B, accumulators, metadata (kernel_text.c loads them so). */
+/* Order of a case's registers: A, B, accumulators, metadata (as kernel_text.c loads them). */
 static void place_registers(packing *k) {
   unsigned n = place_operand(k, HD_OPERAND_A, &k->a, 0);
   n += place_operand(k, HD_OPERAND_B, &k->b, n);
@@ -138,7 +138,7 @@ static void pack_registers(const packing *k, const encoders *e, problem *p, uint
     put(words, &k->b.at[i], bits_of(&e->b, p->b[k->b.at[i].row][k->b.at[i].col]));
   for (size_t i = 0; i < k->c.n; i++)
     put(words, &k->c.at[i], bits_of(&e->c, p->c[k->c.at[i].row][k->c.at[i].col]));
-  /* Lanes that do not contribute hold garbage: it must not matter. */
+  /* Lanes that do not contribute hold garbage, which must not affect the result. */
   for (unsigned lane = 0; lane < k->n_lanes; lane++)
     words[k->in_words - k->n_lanes + lane] = problem_random(p);
   for (size_t i = 0; i < k->meta.n; i++)
@@ -152,7 +152,7 @@ static unsigned elem_bytes(const packing *k, hd_operand_id id) {
 static void pack_images(const packing *k, const encoders *e, const problem *p, uint8_t *image) {
   const hd_spec_row *row = k->f.row;
   unsigned half = row->k / 2u, bytes = elem_bytes(k, HD_OPERAND_B);
-  memset(image, 0x33, k->a_image + k->b_image); /* what lies between must not matter */
+  memset(image, 0x33, k->a_image + k->b_image); /* gaps must not affect the result */
   for (unsigned m = 0; k->a_image && m < row->m; m++)
     for (unsigned cc = 0; cc < half; cc++)
       memcpy(image + k->a_byte[m * half + cc], &e->a.bits[(uint8_t)p->a[m][cc]], bytes);
@@ -185,7 +185,7 @@ size_t packing_out_bytes(const packing *k) {
 
 /* ---- launches and results ---- */
 
-/* Descriptor without the base address; `first` is the operand's offset in shared memory. */
+/* The descriptor without the base address; `first` is the operand's offset in shared memory. */
 static uint64_t descriptor(const form *f, hd_operand_id id, size_t first) {
   const shared_form *s = id == HD_OPERAND_A ? &f->a : &f->b;
   unsigned bytes = heddle_elem_get(f->row->operand[id].elem)->container_bits / 8u;

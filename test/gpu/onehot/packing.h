@@ -1,12 +1,12 @@
-/* packing.h: a problem in the register and shared-memory layouts of specs/, as the kernel of
- * kernel_text.c takes it. Nothing else here says where an element lies. */
+/* packing.h: packs a problem in the register and shared-memory layouts of specs/, for the kernel of
+ * kernel_text.c. specs/ is the only source of element positions. */
 #ifndef ONEHOT_PACKING_H
 #define ONEHOT_PACKING_H
 
 #include "gpu.h"
 #include "problem.h"
 
-/* How an operand lies in shared memory: a tile `steps` instructions wide, of which this one uses
+/* How an operand lies in shared memory: in a tile `steps` instructions wide, of which this one uses
  * number `step`. */
 typedef struct shared_form {
   hd_canonical canonical;
@@ -24,10 +24,10 @@ typedef struct form {
 
 /* PTX of the form's kernel for a target (kernel_text.c); owned. */
 char *kernel_text(const form *f, const hd_target *target, unsigned ptx);
-/* The same in the oldest version that has the row. */
+/* The same in the oldest PTX version that supports the row. */
 char *kernel_text_oldest(const form *f, const hd_target *target);
 
-/* What a problem's numbers mean: container bits and value, indexed by the number as uint8_t. */
+/* The meaning of a problem's numbers: container bits and value, indexed by number as uint8_t. */
 typedef struct encoder {
   uint32_t bits[256];
   double value[256];
@@ -37,32 +37,32 @@ typedef struct encoders {
   encoder a, b, c;
 } encoders;
 
-/* Of the nearest elements to 256 values. */
+/* Sets e to the elements nearest to 256 values. */
 void encoder_set(encoder *e, heddle_elem elem, const double value[256]);
-/* Each number stands for itself, in C for itself and c_base. */
+/* Each number represents itself; in C, itself plus c_base. */
 void encoders_integers(encoders *e, const form *f);
-/* What the form makes of a sum beyond s32: the end of the range with .satfinite, else its low 32
- * bits. */
+/* The result of the form for a sum outside s32: the end of the range with .satfinite, else its low
+ * 32 bits. */
 int32_t form_bounded(const form *f, int64_t sum);
 
 typedef struct packing packing;
 
-/* NULL when an operand's shared form does not exist. */
+/* NULL if the shared form of an operand does not exist. */
 packing *packing_open(const form *f);
 void packing_free(packing *k);
 
-/* Bytes of one case: registers, then the images of shared memory; accumulators. */
+/* Bytes of one case: registers and the images of shared memory; accumulators. */
 size_t packing_in_bytes(const packing *k);
 size_t packing_out_bytes(const packing *k);
-/* Takes from p only random bits, for lanes that do not contribute. */
+/* From p it uses only random bits, for lanes that do not contribute. */
 void packing_pack(const packing *k, const encoders *e, problem *p, void *in);
 /* Inverts the highest bit of A's first element. */
 void packing_flip(const packing *k, void *in);
 
-/* The launch of n_cases cases that lie one after the other. */
+/* The launch of n_cases consecutive cases. */
 gpu_job packing_job(const packing *k, const void *in, void *out, unsigned n_cases);
 
-/* Elements of D in the order of the registers: container bits and place. */
+/* Elements of D in the order of the registers: container bits and position. */
 size_t packing_n_d(const packing *k);
 uint32_t packing_d(const packing *k, const uint32_t *out, size_t i, unsigned *row, unsigned *col);
 

@@ -1,6 +1,6 @@
-/* heddle-simhw: every matrix row of specs/ that the device runs, the same PTX text there and in the
- * simulator: D from small integers must agree bit for bit, from random normal values the largest
- * difference is printed (an infinite one fails). */
+/* heddle-simhw: runs every matrix row of specs/ that the device supports, with the same PTX on both
+ * the device and the simulator. D of small integers must agree bit for bit. For random normal
+ * values the largest difference is printed (an infinite one fails). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static bool try_form(void *user, const form *f) {
   return simhw_form(&v->s->sides, f, v->r);
 }
 
-/* The form that kernels use under every selector; for one N of wgmma all forms. */
+/* The form that kernels use, with every selector; for one N of wgmma all forms. */
 static bool run_mma(session *s, const hd_spec_row *row, apart *r) {
   bool ok = true;
   for (unsigned selector = 0; selector < row->n_selectors; selector++) {
@@ -104,7 +104,7 @@ static bool find_target(session *s) {
   return hd_target_parse(name, &s->sides.target) == HEDDLE_OK;
 }
 
-/* A named row that is not there must not pass for one that agrees. */
+/* An unknown row must not count as agreeing. */
 static void run_rows(session *s) {
   unsigned n_wanted = 0;
   for (size_t i = 0; i < hd_spec_count(); i++)

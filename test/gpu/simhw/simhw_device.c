@@ -7,7 +7,7 @@
 
 enum { POISON = 0xA5, N_PARAMS = 7 };
 
-/* The kernel's parameters in their order, carried by arguments of at least their width. */
+/* The kernel's parameters in order, in arguments that are at least as wide. */
 static const hd_param params[N_PARAMS] = {{HD_ARG_A, 0},   {HD_ARG_D, 0},   {HD_ARG_M, 0},
                                           {HD_ARG_N, 0},   {HD_ARG_K, 0},   {HD_ARG_LDB, 0},
                                           {HD_ARG_LDC, 0}};

@@ -52,7 +52,7 @@ static void random_numbers(problem *p, int8_t *at, size_t n) {
     at[i] = (int8_t)(problem_random(p) >> 24);
 }
 
-/* Each operand takes 256 different normal values in random places. */
+/* Each operand takes 256 different normal values in random positions. */
 static void random_case(comparison *c) {
   const hd_spec_row *row = c->f->row;
   problem *p = &c->p;
@@ -149,7 +149,7 @@ static void add_difference(apart *r, double x, double y, double scale) {
   r->max_rel = fmax(r->max_rel, rel);
 }
 
-/* D in double precision, as the row's type. */
+/* D in double precision, converted to the type of the row. */
 static uint32_t exact_d(const comparison *c, double value) {
   heddle_elem elem = c->f->row->operand[HD_OPERAND_D].elem;
   return c->f->c_base ? (uint32_t)form_bounded(c->f, (int64_t)value)

@@ -1,4 +1,4 @@
-"""What the parts share: arguments, a clock, figures, and operands that are never zeros."""
+"""Shared by the parts: arguments, a clock, figures, and operands without zeros."""
 import argparse
 import json
 import time
@@ -16,12 +16,12 @@ parser.add_argument("--no-workspace", action="store_true", help="llama: schedule
 parser.add_argument("--profile", type=int, help="llama: the kernels at so many tokens; training: 1")
 args = parser.parse_args()
 START = time.time()
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"  # without a GPU the dense form runs: a trial of the script
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"  # without a GPU the dense form runs, to test the script
 figures = {}
 
 
 def left():
-    """Seconds that this part still has."""
+    """Seconds that are left to this part."""
     return args.seconds - (time.time() - START)
 
 
@@ -45,7 +45,7 @@ def sparse_weight(m, k, dtype, device=DEVICE):
 
 
 def uniform(shape, dtype, device=DEVICE):
-    """Uniform in [-9, 9), integers of int8, without zeros: as torch.testing.make_tensor makes them."""
+    """Uniform in [-9, 9), integers for int8, without zeros, as torch.testing.make_tensor makes them."""
     if dtype == torch.int8:
         values = torch.randint(-9, 9, shape, device=device)
         return torch.where(values == 0, 1, values).to(dtype)
@@ -58,7 +58,7 @@ def median_of(times):
 
 
 def seconds(function, rounds=5):
-    """Of a call on the device: the median of rounds."""
+    """Median time of a call on the device, over rounds."""
     times = []
     for _ in range(rounds):
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -71,7 +71,7 @@ def seconds(function, rounds=5):
 
 
 def time_graphs(graphs, rounds=7, seconds=0.02):
-    """{name: seconds a replay}: interleaved rounds of CUDA graphs, each about `seconds` long, medians."""
+    """{name: seconds per replay}: medians over interleaved rounds of CUDA graphs, each about `seconds` long."""
     def replay(graph, n):
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         begin.record()
@@ -92,7 +92,7 @@ def time_graphs(graphs, rounds=7, seconds=0.02):
 
 
 def kernels_of(function, rounds=5, shown=24):
-    """The kernels that a call runs, with their number and mean time in µs a call, the longest first; and their sum."""
+    """The kernels that a call runs, with number and mean time in µs per call, the longest first; and their sum."""
     for _ in range(2):
         function()
     torch.cuda.synchronize()

@@ -1,5 +1,5 @@
-"""A Llama-3 block as models have it: RMSNorm, rotary attention with grouped heads, SwiGLU. The projections of one input
-are one nn.Linear each (q, k, v together; gate and up together), for every contender alike; heddle.torch.sparsify makes
+"""A Llama-3 block as in real models: RMSNorm, rotary attention with grouped heads, SwiGLU. Projections with the same
+input are one nn.Linear (q, k, v together; gate and up together) for every contender. heddle.torch.sparsify makes
 one kernel of gate, up and SwiGLU."""
 import torch
 from torch import nn
@@ -27,7 +27,7 @@ class Block(nn.Module):
         self.qkv = nn.Linear(d_model, (n_heads + 2 * n_kv) * self.d_head, bias=False, dtype=dtype)
         self.out = nn.Linear(d_model, d_model, bias=False, dtype=dtype)
         self.mlp = MLP(d_model, d_ffn, dtype)
-        half = self.d_head // 2  # a model has these tables once, for all of its layers and steps
+        half = self.d_head // 2  # a model has these tables once, for all layers and steps
         angle = torch.arange(MAX_TOKENS)[:, None] * torch.pow(500000.0, -torch.arange(half) / half)
         self.register_buffer("cos", angle.cos().to(dtype), persistent=False)
         self.register_buffer("sin", angle.sin().to(dtype), persistent=False)

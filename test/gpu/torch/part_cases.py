@@ -1,6 +1,6 @@
 """Shapes, types and tolerances of PyTorch's own tests of semi-structured sparsity (test_sparse_semi_structured.py),
-written anew over heddle.torch: linear with bias and activation in every batch shape, mm with the sparse operand first
-and second, what must be refused, conversions, scaled fp8, an MLP under torch.compile."""
+rewritten for heddle.torch: linear with bias and activation in every batch shape, mm with the sparse operand first
+and second, refusals, conversions, scaled fp8, an MLP under torch.compile."""
 import itertools
 import random
 from concurrent.futures import ProcessPoolExecutor
@@ -34,7 +34,7 @@ def linear(dtype, batch, m, n, k, with_bias, act):
 def linear_cases(dtype):
     for batch, i, j, l, with_bias, act in itertools.product(([], [3], [3, 1]), range(3), range(3), range(3),
                                                              (False, True), ACTS):
-        if not (act == "silu" and dtype == torch.int8):  # PyTorch's own: no SiLU of integers
+        if not (act == "silu" and dtype == torch.int8):  # PyTorch has no SiLU of integers
             yield linear, (dtype, batch, 32 << i, 32 << j, 128 << l, with_bias, act)
 
 
@@ -61,7 +61,7 @@ def mm_second(dtype, shape):
 
 
 def refused(dtype, which):
-    """torch.mm(W.t(), B) and torch.mm(x, W): NotImplementedError, as of PyTorch's backends."""
+    """torch.mm(W.t(), B) and torch.mm(x, W): NotImplementedError, as with PyTorch's backends."""
     w, x = as_backend(sparse_weight(128, 128, dtype)), uniform((128, 128), dtype)
     try:
         torch.mm(w.t(), x) if which == "first" else torch.mm(x, w)
@@ -71,7 +71,7 @@ def refused(dtype, which):
 
 
 def layer(dtype, shape, inference):
-    """nn.Linear with the weight replaced: the same numbers."""
+    """nn.Linear with the weight replaced gives the same numbers."""
     linear, x = torch.nn.Linear(128, 256).to(DEVICE).to(dtype), torch.rand(shape, device=DEVICE).to(dtype)
     linear.weight = torch.nn.Parameter(linear.weight.detach() * (sparse_weight(256, 128, dtype) != 0))
     want = linear(x)
@@ -94,7 +94,7 @@ def mlp(dtype, shape, compiled):
 
 
 def unsupported(what):
-    """PyTorch's refusals: a dtype, a dimension, a shape that no group divides."""
+    """What PyTorch refuses, too: a dtype, a dimension, a shape that is not divisible by the group."""
     bad = {"dtype": torch.ones(128, 128, dtype=torch.float64, device=DEVICE),
            "dim": torch.ones(128, 128, 128, dtype=torch.float16, device=DEVICE),
            "shape": torch.ones(4, 3, dtype=torch.float16, device=DEVICE)}[what]
@@ -117,7 +117,7 @@ def conversion(dtype, m, k):
 
 
 def scaled(shape, out, with_bias):
-    """fp8 with row and token scales against torch._scaled_mm of the dense weight."""
+    """fp8 with row and token scales compared with torch._scaled_mm of the dense weight."""
     import heddle.torch as ht
     w, x = sparse_weight(256, 128, torch.bfloat16), torch.randn(shape, device=DEVICE)
     qw, sw = ht.quantize_rows(w)
@@ -125,14 +125,14 @@ def scaled(shape, out, with_bias):
     bias = torch.randn(256, device=DEVICE).to(out) if with_bias else None
     got = ht.scaled_linear(qx, ht.pack(qw), sx, sw, 256, bias, out_dtype=out)
     want = (qx.double() * sx[:, None]) @ (qw.double() * sw[:, None]).t() + (bias.double() if with_bias else 0)
-    torch.testing.assert_close(got.double(), want, rtol=7e-2, atol=7e-2)  # as PyTorch's: fp8 adds with fewer bits
+    torch.testing.assert_close(got.double(), want, rtol=7e-2, atol=7e-2)  # PyTorch's: fp8 adds with fewer bits
     if out == torch.bfloat16:
         dense = torch._scaled_mm(qx, qw.t(), sx[:, None], sw[None, :], bias=bias, out_dtype=out)
         torch.testing.assert_close(got, dense, rtol=2e-2, atol=2e-2)
 
 
 def imported(dtype, m, k):
-    """The dense weight of cuSPARSELt's form, and of the tensors that hold it."""
+    """The dense weight from cuSPARSELt's form, and from the tensors that hold it."""
     import heddle.torch as ht
     if DEVICE != "cuda":
         return
@@ -171,7 +171,7 @@ def small_cases():
 
 
 def shuffled(cases):
-    """In a fixed random order, cases of one kernel together: what fits into the time is a sample of all kinds."""
+    """A fixed random order that keeps cases of one kernel together: what fits into the time is a sample of all."""
     groups = {}
     for function, parameters in cases:
         kernel = (parameters[0], *parameters[2:3], *parameters[4:]) if function is linear else (function, parameters)
@@ -182,7 +182,7 @@ def shuffled(cases):
 
 
 def make_kernels(cases):
-    """The kernels of the next linear cases, several at once."""
+    """Compiles the kernels of the next linear cases, several in parallel."""
     from heddle.torch import _plans
     keys = []
     for function, parameters in cases:
@@ -197,11 +197,11 @@ def make_kernels(cases):
             _plans.make_ahead(keys, threads=4)
 
 
-AT_ONCE = 90  # cases whose kernels are made together
+AT_ONCE = 90  # cases whose kernels are compiled together
 
 
 def run_share(share):
-    """(passed, failures, left out) of one process's share of the cases."""
+    """(passed, failures, left out) of the cases of one process."""
     torch.manual_seed(share)
     cases = list(small_cases()) if share == 0 else shuffled(linear_cases(list(OUT)[share - 1]))
     passed, failures, skipped = 0, [], 0
@@ -220,7 +220,7 @@ def run_share(share):
 
 
 if __name__ == "__main__":
-    import heddle.torch  # noqa: F401  (the extension is compiled once, before the processes begin)
+    import heddle.torch  # noqa: F401  (compiles the extension once, before the processes start)
     with ProcessPoolExecutor(5, mp_context=get_context("spawn")) as pool:
         results = list(pool.map(run_share, range(5)))
     passed, skipped = sum(r[0] for r in results), sum(r[2] for r in results)

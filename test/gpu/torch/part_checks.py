@@ -38,7 +38,7 @@ def op_arguments():
 def opcheck():
     n = 0
     for arguments in op_arguments():
-        fp8 = arguments[0].dtype == torch.float8_e4m3fn  # opcheck's own schema test multiplies its inputs: not of fp8
+        fp8 = arguments[0].dtype == torch.float8_e4m3fn  # opcheck's schema test multiplies its inputs: not for fp8
         utils = ("test_faketensor", "test_aot_dispatch_dynamic") if fp8 else ALL_UTILS
         torch.library.opcheck(torch.ops.heddle.linear.default, arguments, test_utils=utils)
         n += 1
@@ -105,7 +105,7 @@ def export():
 
 
 def gradients():
-    """To x, weight and bias, against the dense layer, in eager mode and compiled."""
+    """Gradients of x, weight and bias, compared with the dense layer, in eager mode and compiled."""
     torch.manual_seed(5)
     layer = torch.nn.Linear(256, 128, device=DEVICE).bfloat16()
     sparse = ht.TrainableSparseLinear(layer)
@@ -121,7 +121,7 @@ def gradients():
 
 
 def without_extension():
-    """The ops in Python, where there is no compiler: the same numbers."""
+    """The Python ops, used without a compiler, give the same numbers."""
     from heddle.torch import _ops
     x, packed, m = next(op_arguments())
     form = _ops._launch_form if DEVICE == "cuda" else _ops._dense_form

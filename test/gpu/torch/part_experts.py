@@ -1,5 +1,5 @@
-"""Grouped dense products of PyTorch, torch._grouped_mm (bf16) and torch._scaled_grouped_mm (e4m3), at the cases of
-heddle bench --groups: microseconds a launch in a CUDA graph, weights cold. That bench prints Heddle's column."""
+"""Grouped dense products of PyTorch, torch._grouped_mm (bf16) and torch._scaled_grouped_mm (e4m3), for the cases of
+heddle bench --groups: microseconds per launch in a CUDA graph, with cold weights. That bench prints Heddle's times."""
 import itertools
 
 import torch
@@ -11,7 +11,7 @@ if DEVICE != "cuda":
 
 
 def sizes(routing, groups, tokens):
-    """Balanced, or Zipf with exponent 1 in a random order, as lib/Reference/routing.c deals them."""
+    """Balanced, or Zipf with exponent 1 in a random order, as lib/Reference/routing.c distributes tokens."""
     if routing == "balanced":
         return [tokens * (i + 1) // groups - tokens * i // groups for i in range(groups)]
     total = sum(1 / (i + 1) for i in range(groups))
@@ -21,7 +21,7 @@ def sizes(routing, groups, tokens):
 
 
 def product(kind, groups, tokens, offsets):
-    """A call with operands of its own."""
+    """A call with its own operands."""
     if kind == "bf16":
         x = torch.randn(tokens, K, device=DEVICE).bfloat16()
         w = torch.randn(groups, M, K, device=DEVICE, dtype=torch.bfloat16)
@@ -34,7 +34,7 @@ def product(kind, groups, tokens, offsets):
 
 
 def microseconds(calls):
-    """Of one call: the median of nine replays of a graph that makes all of them four times."""
+    """Time of one call: the median of nine replays of a graph that makes all of them four times."""
     for call in calls:
         call()
     torch.cuda.synchronize()

@@ -1,5 +1,5 @@
-"""Uses that are wrong, or merely unusual. Each ends in a named error (a rule of Heddle's, or PyTorch's own words) or in
-the right result; a crash, a hang or a wrong number is a failure."""
+"""Wrong or unusual uses. Each must end in a named error (a rule of Heddle's, or PyTorch's own message) or in the
+right result. A crash, a hang or a wrong number is a failure."""
 import copy
 import ctypes
 import io
@@ -39,7 +39,7 @@ def right(got, x, w, bias=None):
 
 
 def named(function, *arguments, rule=None, **more):
-    """The sentence of a refusal: it must name its rule, or be PyTorch's own."""
+    """The message of a refusal. It must name its rule, or be PyTorch's own."""
     try:
         function(*arguments, **more)
         if DEVICE == "cuda":
@@ -507,7 +507,7 @@ def graphs_that_own_the_workspace_of_a_split_kernel():
     w, x = weight(m=256, k=8192), tokens(16, 8192)
     packed, driver, n_nodes = ht.pack(w), ctypes.CDLL("libcuda.so.1"), ctypes.c_size_t()
     ht.linear(x, packed, 256)
-    for _ in range(3):  # the second and the third take the workspace of the graph before them
+    for _ in range(3):  # the second and third reuse the workspace of the previous graph
         graph = torch.cuda.CUDAGraph(keep_graph=True)
         with torch.cuda.graph(graph):
             y = ht.linear(x, packed, 256)
@@ -559,7 +559,7 @@ def the_second_device():
     if torch.cuda.device_count() < 2:
         return "skip"
     w, x = weight().to("cuda:1"), tokens().to("cuda:1")
-    return right(ht.linear(x, ht.pack(w), M), x, w)  # cuda:0 is the current one
+    return right(ht.linear(x, ht.pack(w), M), x, w)  # cuda:0 is the current device
 
 
 outcomes = {}

@@ -1,12 +1,12 @@
 """A Llama-3-8B layer, end to end in one CUDA graph: dense under torch.compile, cuSPARSELt in torch, Heddle.
 
-Weights are cold: a layer's 218 MB (fp8, sparse 68 MB) pass through L2 between two uses of one matrix. All contenders
-have the same projections (q, k, v in one; gate and up in one), the same attention, and are timed in interleaved rounds.
-Heddle's SwiGLU is in the kernel of gate and up; of the others torch.compile fuses what it can.
-`--dense MODE`: of torch.compile (max-autotune takes minutes); default: the default mode, whose matmuls are cuBLAS.
-`--only A,B`: of the contenders these ("dense bf16" always). `--ready`: Heddle's kernels read their weights before the
-kernel before them has ended, and Inductor's let them (programmatic dependent launch). `--profile N`: the kernels of
-each contender at N tokens, instead of the comparison."""
+Weights are cold: 218 MB of a layer (fp8, sparse: 68 MB) pass through L2 between two uses of one matrix. All contenders
+have the same projections (q, k, v in one; gate and up in one) and the same attention, and run in interleaved rounds.
+Heddle's SwiGLU is in the kernel of gate and up; for the others torch.compile fuses what it can.
+`--dense MODE`: mode of torch.compile (max-autotune takes minutes); default: the default mode, with cuBLAS matmuls.
+`--only A,B`: only these contenders, and "dense bf16". `--ready`: Heddle's kernels read their weights before the
+predecessor kernel has ended, and Inductor's kernels allow this (programmatic dependent launch). `--profile N`: prints
+the kernels of each contender at N tokens, instead of the comparison."""
 import torch
 import torch._inductor.config
 from common import DEVICE, args, capture, finish, kernels_of, left, note, time_graphs
@@ -25,7 +25,7 @@ F8 = torch.float8_e4m3fn
 
 
 class DenseFp8(nn.Module):
-    """fp8 by row and token with torch._scaled_mm."""
+    """fp8 with row and token scales, by torch._scaled_mm."""
 
     def __init__(self, layer):
         super().__init__()
@@ -38,7 +38,7 @@ class DenseFp8(nn.Module):
 
 
 class Cusparselt(nn.Module):
-    """torch._cslt_sparse_mm by its own search; bf16, or fp8 without scales. Tokens are padded to 16: it takes no fewer."""
+    """torch._cslt_sparse_mm with its own search; bf16, or fp8 without scales. Tokens are padded to 16, its minimum."""
 
     def __init__(self, layer, fp8):
         super().__init__()
@@ -73,7 +73,7 @@ def block():
 
 
 def compiled(module, mode="default"):
-    """torch.compile for what lies between the matmuls; a shape each."""
+    """torch.compile for the ops between the matmuls, separately for each shape."""
     return torch.compile(module, dynamic=False, mode=None if mode == "default" else mode + "-no-cudagraphs")
 
 

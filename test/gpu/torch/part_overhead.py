@@ -1,8 +1,8 @@
-"""What a call costs the host: heddle.torch.linear and the op itself in eager mode, the driver's launch of the same
-kernel under it, nn.functional.linear.
+"""Host cost of a call: heddle.torch.linear and the op itself in eager mode, the driver's launch of the same kernel,
+nn.functional.linear.
 
-Each is a loop without synchronisation over a tiny product, so that the device is never the bound; the median of rounds.
-`launch` is heddle_kernel_launch through ctypes with ready arguments; a null call of ctypes is subtracted."""
+Each is a loop without synchronisation over a tiny product, so that the device is never the limit; medians of rounds.
+`launch` is heddle_kernel_launch through ctypes with prepared arguments; that of a null ctypes call is subtracted."""
 import ctypes
 import time
 
@@ -19,7 +19,7 @@ if DEVICE != "cuda":
 
 
 def per_call(functions):
-    """{name: us a call}: medians of interleaved rounds, so that what disturbs the host disturbs all."""
+    """{name: us per call}: medians of interleaved rounds, so that disturbances of the host affect all of them."""
     times = {name: [] for name in functions}
     for round in range(12):
         for name, function in functions.items():

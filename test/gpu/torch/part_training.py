@@ -1,6 +1,6 @@
-"""A training step of an MLP (4096 -> 14336 -> 4096, SiLU) at 4096 tokens: forward, gradients to x and the weights, for the
-sparse one repack(), with and without SGD: against dense, in eager mode and under torch.compile. Steps follow each other
-without synchronisation, and the contenders are timed in interleaved rounds. `--profile 1`: the kernels of each."""
+"""A training step of an MLP (4096 -> 14336 -> 4096, SiLU) at 4096 tokens, sparse against dense, in eager mode and under
+torch.compile: forward, gradients of x and the weights, for the sparse one repack(), with and without SGD. Steps follow
+each other without synchronisation; contenders run in interleaved rounds. `--profile 1`: prints the kernels of each."""
 import torch
 from common import DEVICE, args, finish, kernels_of, left, median_of, note, seconds
 from torch import nn
@@ -31,7 +31,7 @@ def step(net, loss, x, sgd):
                 p.sub_(p.grad, alpha=1e-3)
             p.grad = None
     x.grad = None
-    ht.repack(net, masked=True)  # the gradients are masked, and so is what SGD makes of them
+    ht.repack(net, masked=True)  # the gradients are masked, so the weights after SGD are, too
 
 
 x = torch.randn(TOKENS, D_MODEL, device=DEVICE).bfloat16().requires_grad_()

@@ -1,5 +1,5 @@
-"""run_torch.py --out DIR [PART...] [--OPTION...]: the parts, one after the other, each in a process of its own; a table
-at the end. Options are the parts' own (common.py)."""
+"""run_torch.py --out DIR [PART...] [--OPTION...]: runs the parts in sequence, each in its own process; prints a table
+at the end. Options are those of the parts (common.py)."""
 import argparse
 import json
 import os
@@ -20,7 +20,7 @@ for part in args.parts or SECONDS:
     start, log = time.time(), os.path.join(args.out, part + ".txt")
     command = [sys.executable, os.path.join(here, f"part_{part}.py"), "--seconds", str(SECONDS[part]), "--json",
                os.path.join(args.out, part + ".json"), *options]
-    try:  # the part minds its seconds itself; this is for one that hangs
+    try:  # a part limits its own time; this timeout is for one that hangs
         with open(log, "w") as stream:
             code = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, timeout=2 * SECONDS[part] + 60).returncode
     except subprocess.TimeoutExpired:
