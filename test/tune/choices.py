@@ -1,4 +1,4 @@
-"""choices.py SIZES SCHEDULE...: tuned choices as `heddle tune export --choices` writes them."""
+"""choices.py SIZES SCHEDULE...: prints tuned choices as `heddle tune export --choices` writes them."""
 import json
 import sys
 

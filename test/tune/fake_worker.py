@@ -1,16 +1,16 @@
 """fake_worker.py [WORD=VALUE...]: a measuring process of `heddle tune` without a device.
 
-Its times are a fixed function of the schedule's text: best at 128 x 128 with 4 stages, plus a little
-that depends on every key. Words inject faults, each a part of the schedules that it befalls:
+The times are a fixed function of the text of the schedule: best at 128 x 128 with 4 stages, plus a small
+amount that depends on every key. Words inject faults, each with a part of the text of the affected schedules:
   crash=TEXT hang=TEXT failed=TEXT wrong=TEXT refused=TEXT
-  dead=1        every one ends while it is brought up
+  dead=1        every worker exits while it starts
   broken=TEXT   answers nonsense
-  alone=TEXT    faster by a tenth when it runs alone (it saves energy); all others are slower by one
+  alone=TEXT    faster by a tenth when it runs alone (it saves energy); all others are slower by a tenth
   tired=TEXT    crashes when it runs alone
   zero=TEXT     has no time when it runs alone
-  lost=1        the final is answered by nonsense
-  second=FACTOR the second time that it runs alone it takes so much of the first
-  log=FILE      what runs alone is written there
+  lost=1        the final gets a nonsense answer
+  second=FACTOR the second run alone takes FACTOR times the first
+  log=FILE      what runs alone is appended to FILE
 """
 import re
 import sys

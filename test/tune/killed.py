@@ -1,5 +1,5 @@
-"""killed.py [SIGNAL:]LINES COMMAND...: runs it, ends it by the signal (SIGKILL) after so many lines of its output;
-SIGPIPE: reads no further."""
+"""killed.py [SIGNAL:]LINES COMMAND...: runs the command and sends it the signal (default SIGKILL) after LINES lines of
+its output. With SIGPIPE it stops reading."""
 import signal
 import subprocess
 import sys

@@ -27,7 +27,7 @@ def contenders(events, role):
     return [c for c in only(events, "race")["race"]["contenders"] if c["role"] == role]
 
 
-# A race has one default, rounds alike, and canaries around it; large products run alone.
+# A race has one default, equal rounds, and canaries around it. Large products run alone.
 for n, mode, rounds in ((16, "interleaved", 9), (1024, "alone", 8)):
     events = lease("--top", "8", n=n)
     race = only(events, "race")["race"]
@@ -38,7 +38,7 @@ for n, mode, rounds in ((16, "interleaved", 9), (1024, "alone", 8)):
     assert kinds[0] == "canary" and kinds[-2] == "canary" and kinds[-3] == "race", kinds
     assert all(e["verdict"] == "ok" and e["us"] > 0 for e in events if e["event"] == "measurement")
 
-# The incumbent is in the race; the default as incumbent is the default; an illegal one is left out and told.
+# The incumbent is in the race. If it is the default, it counts once. An illegal one is left out and reported.
 slow = contenders(lease("--top", "8"), "candidate")[-1]
 events = lease("--top", "8", "--incumbent", slow["schedule"])
 assert [c["schedule"] for c in contenders(events, "incumbent")] == [slow["schedule"]]
@@ -49,14 +49,14 @@ for poison in ("tile=64x17", "family=wgmma tile=99999x16x64", "rm -rf /", "tile=
     assert not contenders(events, "incumbent")
     assert poison == "" or "is left out" in only(events, "note")["text"], poison  # tune.incumbent
 
-# The same code under another build: nothing is measured. Other code: it is.
+# The same code under another build is not measured. Other code is.
 events = lease("--incumbent", slow["schedule"], "--incumbent-cubin", slow["cubin"])
 assert [e["event"] for e in events] == ["carried", "done"] and events[0]["cubin"] == slow["cubin"]
 events = lease("--top", "8", "--incumbent", slow["schedule"], "--incumbent-cubin", slow["cubin"],
                worker=SCRIPTED + " --build other")
 assert contenders(events, "incumbent")
 
-# Every fault costs its candidate alone: there is a race all the same, or a sentence why not.
+# A fault costs only its candidate: there is still a race, or a message with the reason why not.
 FAULTS = ("exit crash kill hang spin stop babble flood repeat memory scribble mute orphan nan negative wrong failed refused").split()
 counts = {}
 for fault in FAULTS:

@@ -1,5 +1,5 @@
-"""older_records.py FILE: makes a database of records one of version 1 again, without what came after: columns,
-and a key of the schedules."""
+"""older_records.py FILE: turns a database of records back into version 1, without the later columns and without one
+key of the schedules."""
 import sqlite3
 import sys
 
@@ -10,5 +10,5 @@ for table, columns in {"measurement": ["sustained_us"],
         db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
     db.execute(f"UPDATE {table} SET schedule = replace(schedule, ' reduce=workspace', '')")
 db.execute("PRAGMA user_version = 1")
-db.execute("PRAGMA application_id = 0")  # nor had that version one
+db.execute("PRAGMA application_id = 0")  # version 1 had none
 db.commit()

@@ -1,4 +1,4 @@
-"""plot.py SAID EACH.csv MODEL.svg: what `heddle tune evaluate --plot` prints and draws is what --schedules has."""
+"""plot.py SAID EACH.csv MODEL.svg: compares what `heddle tune evaluate --plot` prints and draws with --schedules."""
 import csv
 import math
 import re
@@ -10,7 +10,7 @@ said = dict(re.findall(r"(?m)^(\w+) .* mean error ([\d.]+) %$", open(sys.argv[1]
 for name in {elem for elem, _, _ in points} | {"all"}:
     errors = [abs(predicted / us - 1) for elem, us, predicted in points if name in (elem, "all")]
     mean = 100 * sum(errors) / len(errors)
-    assert abs(float(said[name]) - mean) < 0.2, (name, said[name], mean)  # of times rounded to a nanosecond
+    assert abs(float(said[name]) - mean) < 0.2, (name, said[name], mean)  # times are rounded to a nanosecond
 
 text = open(sys.argv[3]).read()
 frame = [float(x) for x in re.search(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" class="frame"', text).groups()]

@@ -1,5 +1,5 @@
-"""shipped.py HEDDLE PTXAS CHOICES.json DIR: compiles every shipped choice as a user would. Heddle refuses a
-kernel that ptxas repairs (C75xx), spills or gives local memory; so it must take them all."""
+"""shipped.py HEDDLE PTXAS CHOICES.json DIR: compiles every shipped choice as a user would. Heddle refuses a kernel
+that ptxas repairs (C75xx), spills or gives local memory, so every compilation must succeed."""
 import concurrent.futures
 import json
 import os

@@ -1,5 +1,5 @@
-"""together.py ROUNDS N FROM TO COMMAND...: in each round TO becomes a copy of FROM, and the command is started N
-times at once. Fails when one of them does."""
+"""together.py ROUNDS N FROM TO COMMAND...: in each round, TO becomes a copy of FROM and N copies of the command start
+at once. Fails if one of them does."""
 import shutil
 import subprocess
 import sys

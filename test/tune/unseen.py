@@ -1,4 +1,4 @@
-"""unseen.py FILE [TYPE...]: h200_unseen.txt as the lines of `heddle bench --format csv`; of some types alone."""
+"""unseen.py FILE [TYPE...]: prints h200_unseen.txt as lines of `heddle bench --format csv`; optionally some types."""
 import sys
 
 wanted = sys.argv[2:]

@@ -1,4 +1,4 @@
-"""without_override.py COMMAND...: runs it as somebody whom a file's mode binds; root, too."""
+"""without_override.py COMMAND...: runs it without the capability to override file modes, also as root."""
 import ctypes
 import os
 import sys
