@@ -1,5 +1,5 @@
-"""Starts heddled, and a PostgreSQL of its own, for tests. Everything lives in a scratch folder and
-ends with the process that made it."""
+"""Starts heddled, and a separate PostgreSQL, for tests. Everything is in a scratch folder and ends with the
+process that made it."""
 import atexit
 import contextlib
 import http.client
@@ -25,11 +25,11 @@ def product(m=4096, n=16, k=4096):
 
 
 class Postgres:
-    """A cluster in a scratch folder, on a UNIX socket alone. postgres refuses root: as root it runs as
+    """A cluster in a scratch folder, only on a UNIX socket. postgres refuses to run as root: then it runs as
     the user postgres."""
 
     def __init__(self, options="", mebibytes=0):
-        """mebibytes: on a disk of that size, where mounting is permitted; `fill` fills it."""
+        """mebibytes: uses a disk of that size, if mounting is permitted; `fill` fills it."""
         self.folder = tempfile.mkdtemp(prefix="heddle-pg-")
         mount = ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs", self.folder]
         self.is_small = bool(mebibytes) and os.getuid() == 0 and subprocess.run(mount, stderr=subprocess.DEVNULL).returncode == 0
@@ -74,7 +74,7 @@ class Postgres:
                         "ON_ERROR_STOP=1", "-c", text)
 
     def fill(self, meanwhile):
-        """Its disk is full while meanwhile() runs. False: it has no disk of its own."""
+        """Keeps the disk full while meanwhile() runs. False: there is no separate disk."""
         if not self.is_small:
             return False
         ballast = os.path.join(self.folder, "ballast")
@@ -83,7 +83,7 @@ class Postgres:
                 pass
         meanwhile()
         os.unlink(ballast)
-        with contextlib.suppress(RuntimeError):  # it may have ended, or be ending
+        with contextlib.suppress(RuntimeError):  # it may have ended, or may be ending
             self.stop("immediate")
         self.start()
         return True
@@ -128,23 +128,23 @@ class Answer:
 
 
 def routes():
-    """Of routes.def: (name, method, path, scope, whether it has a body)."""
+    """The routes in routes.def: (name, method, path, scope, whether it has a body)."""
     table = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lib/Interface/routes.def")).read()
     found = re.findall(r'^ROUTE\((\w+), (\w+), "([^"]+)", (\w+), (\w+)', table, re.M)
     return [(name, method, path, scope, body != "NONE") for name, method, path, scope, body in found]
 
 
 def unanswered():
-    """The routes that no client was answered 2xx from."""
+    """The routes that have not answered 2xx to any client."""
     return {name for name, method, path, _, _ in routes() if (method, re.sub(r"\{\w+\}", "{}", path)) not in ANSWERED}
 
 
-ANSWERED = set()  # (method, path with {} for numbers) that some client was answered 2xx
-REFUSED = set()  # and with the rule by which it was refused
+ANSWERED = set()  # (method, path with {} for numbers) that answered 2xx to some client
+REFUSED = set()  # the same with the rule of the refusal
 
 
 class Client:
-    """One connection; `token` goes with every request."""
+    """One connection; `token` is sent with every request."""
 
     def __init__(self, connect, token=None):
         self.connect, self.token, self.connection = connect, token, None
@@ -242,7 +242,7 @@ class Daemon:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-# ---- what an agent says ----
+# ---- messages of an agent ----
 
 def claim(request, device="GPU-1", build="b1", cls="H200", scripted=False, **more):
     return {"request": request, "agent": "host:1",

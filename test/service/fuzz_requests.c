@@ -1,11 +1,10 @@
-/* service-fuzz: bytes from a stranger through everything of the service that reads them: routes,
- * queries, bodies of every route, Authorization, product keys, races. Nothing may be found by the
- * sanitizers; what is accepted has to hold (a key parses again, a choice does not lose to its
- * default).
+/* service-fuzz: passes untrusted bytes through all parsers of the service: routes, queries, bodies
+ * of every route, Authorization, product keys, races. The sanitizers must find nothing. What is
+ * accepted must be consistent: a key parses again, a choice is never slower than its default.
  *
- * With clang's -fsanitize=fuzzer (HD_LIBFUZZER) libFuzzer calls LLVMFuzzerTestOneInput. Else main
- * makes its own requests: service-fuzz COUNT [SEED] changes legal ones at random, and prints how
- * many were accepted. */
+ * With clang's -fsanitize=fuzzer (HD_LIBFUZZER) libFuzzer calls LLVMFuzzerTestOneInput. Otherwise
+ * main makes its own requests: service-fuzz COUNT [SEED] mutates legal ones at random, and prints
+ * how many were accepted. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,7 +27,7 @@ static void must(bool holds, const char *what) {
   abort();
 }
 
-/* ---- what reads strangers' bytes ---- */
+/* ---- parsers of untrusted bytes ---- */
 
 static void try_race(const json_t *race) {
   hd_race_figures f;
@@ -66,7 +65,7 @@ static void try_key(const char *text) {
        "a key is far from itself");
 }
 
-/* "NAME=VALUE&…" cut up in place. */
+/* Splits "NAME=VALUE&…" in place. */
 static void try_query(hd_request *r, char *text) {
   const char *pairs[HD_MAX_QUERY + 1][2];
   int n = 0;
@@ -131,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 #ifndef HD_LIBFUZZER
 
-/* ---- requests of our own ---- */
+/* ---- generated requests ---- */
 
 #define KEY "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 n=16 k=4096 k_major row_major"
 #define DEVICE                                                                                     \
@@ -173,7 +172,7 @@ static const seed seeds[] = {
      "Bearer hdl_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},
     {4, HD_ROUTE_jobs, "Basic dXNlcjpoZGxfMDEyMzQ1Njc4OWFiY2RlZg=="}};
 
-/* A few changes: a byte, a cut, a repeated or a foreign piece. */
+/* Applies a few mutations: a changed byte, a cut, a repeated or foreign piece. */
 static size_t change(uint8_t *data, size_t n, size_t cap, uint64_t *state) {
   static const char *const pieces[] = {"null",     "-1",   "1e999", "9223372036854775808",
                                        "\"",       "[[[[", "{}",    "\\u0000",

@@ -1,12 +1,12 @@
-/* service-load: one side of a comparison, for run_load. Prints "COUNT SECONDS" of what it did.
+/* service-load: one side of a comparison, for run_load. Prints "COUNT SECONDS" of completed work.
  *
  *   cycles-bare STORE CLIENTS SECONDS   claim, one record, finish: the service's own statements and
- *                                       transactions on a connection of each client, nothing else
+ *                                       transactions on one connection per client, nothing else
  *   cycles-http SOCKET CLIENTS SECONDS  the same through heddled
  *   rows-bare, rows-http                batches of 64 measurements of one lease
- *   wait-http SOCKET CLIENTS SECONDS    claims that wait; says "waiting" when all of them do
+ *   wait-http SOCKET CLIENTS SECONDS    claims that wait; prints "waiting" when all of them do
  *
- * Jobs of class load must be there, enough of them. */
+ * Enough jobs of class load must exist. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static const char race[] =
 #define RUN(c, query, rows, ...)                                                                   \
   (hd_store_run((c)->store, HD_Q_##query, &arena, (rows), __VA_ARGS__) == HD_SQL_OK)
 
-/* The statements of POST /v1/leases that finds a job. */
+/* The statements of a POST /v1/leases that finds a job. */
 static bool claim_bare(client *c) {
   hd_arena arena = {0};
   hd_rows rows, job;
@@ -93,7 +93,7 @@ static bool measure_bare(client *c, long long first, int n) {
   return ok;
 }
 
-/* The statements of POST …/finish that makes a new choice. */
+/* The statements of a POST …/finish that makes a new choice. */
 static bool finish_bare(client *c) {
   hd_arena arena = {0};
   hd_rows rows, lease, last;

@@ -1,7 +1,7 @@
-"""screenshots.py FOLDER: the dashboard in headless Chromium, on a service with a small fleet's history.
+"""screenshots.py FOLDER: the dashboard in headless Chromium, on a service with the history of a small fleet.
 
-Each page is drawn without an error and without a request to anywhere else; FOLDER gets a PNG of each, to be looked at.
-Without Chromium: skipped, and said so."""
+Each page must render without an error and without a request to another host. FOLDER gets a PNG of each, for a visual
+check. Without Chromium: skipped, and reported."""
 import os
 import random
 import shutil
@@ -20,7 +20,7 @@ WORDS = "family=wgmma tile={}x{}x64 warps=8x1 stages={} cluster=2 multicast=b a=
 
 
 def play(client):
-    """Three GPUs, two campaigns, races over four builds, canaries of which one GPU's drift."""
+    """Three GPUs, two campaigns, races over four builds, canaries of which those of one GPU drift."""
     rng = random.Random(7)
     keys = [product(m=m, n=n, k=4096) for m in (4096, 14336) for n in (1, 16, 128, 256)]
     client.post("/v1/jobs", {"products": keys, "class": "H200", "note": "Llama 8B decode"})
@@ -52,7 +52,7 @@ def play(client):
 
 
 def colours(path):
-    """The number of different rows of pixels of a PNG, as bytes: a page that was not drawn has one."""
+    """The number of different pixel rows of a PNG, as bytes. A page that was not rendered has one."""
     data = open(path, "rb").read()
     at, pixels = 8, b""
     while at < len(data):

@@ -1,4 +1,4 @@
-"""test_command.py: heddled's command line, configuration and refusals, on SQLite."""
+"""test_command.py: command line, configuration and refusals of heddled, on SQLite."""
 import contextlib
 import os
 import re
@@ -71,7 +71,7 @@ class Command(unittest.TestCase):
         daemon = Daemon()
         self.refused("config.listen", "serve", "--store", daemon.store, "--listen", "unix:" + daemon.socket,
                      code=4, says="in use")
-        daemon.stop(9)  # it leaves its socket behind, which makes way
+        daemon.stop(9)  # it leaves its socket behind, which is replaced
         daemon.start()
         self.assertEqual(daemon.stop(), 0)
 
@@ -84,7 +84,7 @@ class Command(unittest.TestCase):
                      says="not a database")
 
     def test_a_strange_database(self):
-        """None is served from, nor written to; each is refused within a second."""
+        """None is opened for service or written to. Each is refused within a second."""
         ours = "PRAGMA application_id = 1212435524;"
         for i, sql in enumerate((
                 "CREATE TABLE bookmark(url TEXT)",
@@ -107,7 +107,7 @@ class Command(unittest.TestCase):
                 self.assertEqual(file.read(), before)
 
     def test_a_database_says_whose_it_is(self):
-        """By its id; one that is older than the id is known by its tables."""
+        """By its id. One that is older than the id is recognised by its tables."""
         for _ in range(2):
             self.assertEqual(heddled("migrate", "--store", self.store).returncode, 0)
             self.assertEqual(heddled("check", "--store", self.store).returncode, 0)
@@ -127,7 +127,7 @@ class Command(unittest.TestCase):
         self.assertEqual(token("revoke", "one").returncode, 0)
         self.assertRegex(token("list").stdout, r"one .*Z +\S+Z")
         file = open(self.store[len("sqlite:"):], "rb").read()
-        self.assertNotIn(token("add", "two").stdout.strip().encode(), file)  # it has the hash alone
+        self.assertNotIn(token("add", "two").stdout.strip().encode(), file)  # it stores only the hash
 
     def test_migrations(self):
         self.refused("migrate.to", "migrate", "--to", "99", "--store", self.store)

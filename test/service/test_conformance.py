@@ -61,7 +61,7 @@ class Case(unittest.TestCase):
         return self.finish(self.claim(device, **claim_more), body)
 
     def lookup(self, p=None, status=200, wait=None, **query):
-        """The answer once lookups know what the keeper reads: at most a second and a half later."""
+        """The answer after lookups use what the keeper has read: at most a second and a half later."""
         end = time.monotonic() + 3
         while True:
             answer = self.client.get("/v1/choice", product=p or product(), **{"class": "H200"}, **query)
@@ -176,7 +176,7 @@ class Leases(Case):
         second = self.claim("GPU-2", wait_s=10)
         self.assertEqual((second["job"], second["attempt"]), (first["job"], 1))
         self.assertGreater(second["lease"], first["lease"])
-        # The old holder cannot finish, renew or release; what it measured is taken.
+        # The old holder cannot finish, renew or release; its measurements are accepted.
         for verb, body in (("renew", None), ("finish", race()), ("release", {"why": "fault"})):
             answer = self.client.post(f"/v1/leases/{first['lease']}/{verb}", body)
             self.assertEqual(key_error(answer), (409, "lease.ended"), verb)
@@ -210,7 +210,7 @@ class Leases(Case):
             answer = self.client.post(f"/v1/leases/{lease['lease']}/release", {"why": "fault", "text": "it fell"})
             self.assertEqual(answer.json["state"], "queued" if attempt < 4 else "failed")
             if not POSTGRES and attempt == 2:
-                break  # the backoffs of SQLite are waited for
+                break  # waits for the backoffs of SQLite
         self.assertIn("it fell", self.job(lease["job"])["why"])
 
     def test_release_without_fault_costs_no_attempt(self):
@@ -346,7 +346,7 @@ class Choices(Case):
 
     def test_a_tie_keeps_what_is_there(self):
         rounds = [10.0, 9.0, 10.1, 9.2, 10.1, 9.3, 9.9, 9.2, 10.0]
-        other = [9.9, 9.1, 10.0, 9.3, 10.0, 9.4, 9.8, 9.3, 10.1]  # five of nine: chance
+        other = [9.9, 9.1, 10.0, 9.3, 10.0, 9.4, 9.8, 9.3, 10.1]  # five of nine: not significant
         body = race()
         body["race"]["contenders"] = [contender("tile=128x128", rounds, "default"),
                                       contender("tile=128x64", other)]
@@ -394,7 +394,7 @@ class Choices(Case):
                                       more=[contender("tile=128x64", [9.0] * 9, "incumbent")]))
         self.assertEqual(again["choice"]["schedule"], "tile=128x64")
         last = self.decide("reject", 1)["choice"]
-        self.assertEqual(last["schedule"], "tile=128x128")  # nothing else is left: the default
+        self.assertEqual(last["schedule"], "tile=128x128")  # only the default is left
         self.decide("reject", last["version"], status=400)
 
     def test_rollback_makes_a_new_version(self):
@@ -465,7 +465,7 @@ class Suspicion(Case):
         self.submit(product(n=9))
         slow = self.finish(self.claim(), self.body(begin=104.0, end=104.0))
         self.assertEqual(slow["decision"], "suspect")
-        # another GPU has a median of its own
+        # another GPU has its own median
         self.assertEqual(self.choose(product(n=10), "GPU-2", self.body(104.0, 104.0))["decision"], "new")
 
     def test_a_thermal_throttle_is_suspect(self):
@@ -497,7 +497,7 @@ class Lookups(Case):
         self.assertEqual(key_error(exact), (404, "choice.none"))
 
     def test_a_choice_is_never_its_own_neighbour(self):
-        """Lookups that run while a choice comes: nothing, then the exact one."""
+        """Lookups while a choice is added: first nothing, then the exact one."""
         matches = []
 
         def look():
@@ -565,7 +565,7 @@ class Money(Case):
         rich = self.daemon.token("rich", "submit", "rich")
         admin = self.daemon.token("boss", "admin")
         self.client.token = admin
-        time.sleep(1.5)  # the daemon learns of tokens each second
+        time.sleep(1.5)  # the daemon reads tokens every second
         self.assertEqual(self.client.post("/v1/tenants", {"tenant": "poor", "budget_s": 0.2}).status, 200)
         as_poor, as_rich = self.daemon.client(poor), self.daemon.client(rich)
         for n in (1, 2):
@@ -578,17 +578,17 @@ class Money(Case):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.05)
         self.assertGreater(spent[0]["spent_s"], 0.3)
-        self.claim(status=204)  # its second job stays
+        self.claim(status=204)  # its second job waits
         as_rich.post("/v1/jobs", {"products": [product(n=2)], "class": "H200"})
-        self.assertEqual(self.claim()["product"], product(n=2))  # who has money pays
+        self.assertEqual(self.claim()["product"], product(n=2))  # the tenant with budget is served
 
 
 class Whole(unittest.TestCase):
-    """Named to be the last."""
+    """The name sorts last, so that it runs last."""
 
     @unittest.skipIf(len(sys.argv) > 2, "some tests alone")
     def test_zz_every_route_was_answered(self):
-        """Pages and what the daemon says of itself: test_interface.py."""
+        """The other routes (pages, state of the daemon): test_interface.py."""
         elsewhere = {"alive", "ready", "metrics", "openapi", "style"}
         self.assertEqual({name for name in unanswered() - elsewhere if not name.startswith("page_")}, set())
 

@@ -172,7 +172,7 @@ class Refusals(Case):
 
 
 class EveryRoute(Case):
-    """What routes.def alone says about a route, of each line."""
+    """Tests that use only what each line of routes.def states."""
 
     all = [(method, re.sub(r"\{\w+\}", "1", path), has_body) for _, method, path, _, has_body in ROUTES]
 
@@ -318,7 +318,7 @@ class Limits(Case):
             begun = time.monotonic()
             s.sendall(head)
             with self.assertRaises((BrokenPipeError, ConnectionResetError, TimeoutError)) if head else self.subTest():
-                while time.monotonic() - begun < 8:  # a byte now and then is not enough
+                while time.monotonic() - begun < 8:  # an occasional byte is not enough
                     time.sleep(0.3)
                     s.sendall(b"x" if head else b"")
                     if not head and s.recv(10) == b"":
@@ -337,7 +337,7 @@ class Limits(Case):
 
 
 class Connections(Case):
-    config = {"max_connections": 20, "timeout_s": 300}  # none is replaced because it took its time
+    config = {"max_connections": 20, "timeout_s": 300}  # no connection is closed for a timeout
 
     def test_those_above_the_limit_wait(self):
         waiting, answered = [], []
@@ -350,7 +350,7 @@ class Connections(Case):
             answered += [s for s in ready if s.recv(12) == b"HTTP/1.1 200"]
             waiting = [s for s in waiting if s not in ready]
         self.assertEqual((len(answered), len(waiting)), (20, 10))
-        for s in answered:  # they make room
+        for s in answered:  # frees their connections
             s.close()
         for s in waiting:
             s.settimeout(60)
@@ -386,7 +386,7 @@ class Busy(Case):
 
 
 class Broken(Case):
-    """Errors of the database, which the log has, too."""
+    """Errors of the database, which also appear in the log."""
 
     @classmethod
     def tearDownClass(cls):
@@ -402,9 +402,9 @@ class Broken(Case):
 
     def test_a_full_disk_is_said(self):
         library = os.path.join(os.path.dirname(os.path.abspath(self.daemon.program)), "../lib/libdie-at.so")
-        for at in range(1, 40):  # past the writes of its start
+        for at in range(1, 40):  # beyond the writes of its start
             self.daemon.stop()
-            options = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"  # the library comes first
+            options = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"  # die_at precedes ASan
             env = dict(LD_PRELOAD=library, DIE_PROGRAM="heddled", FULL_AT=str(at), FULL_FOR="1000000",
                        ASAN_OPTIONS=options)
             with unittest.mock.patch.dict(os.environ, env), contextlib.suppress(RuntimeError):
@@ -416,7 +416,7 @@ class Broken(Case):
 
 
 class Seen(Case):
-    """What people and Prometheus see."""
+    """What people and Prometheus read."""
 
     def test_pages(self):
         post = self.client.post
@@ -521,7 +521,7 @@ class Whole(unittest.TestCase):
         self.assertEqual(unanswered() & here, set())
 
     def test_zz_every_route_and_scope_was_refused(self):
-        """What every line of routes.def brings about, whether or not a test above thought of it."""
+        """The refusals that each line of routes.def requires occurred in some test."""
         wanted = set()
         for _, method, path, scope, has_body in ROUTES:
             path = re.sub(r"\{\w+\}", "{}", path)

@@ -14,7 +14,7 @@ PAGE = open(os.path.join(ROOT, "docs/operations.md")).read()
 
 
 def page_lines(word):
-    """The page's commands that hold a word, without their comments."""
+    """The commands of the page that contain a word, without their comments."""
     return [re.sub(r"\s+#.*", "", line.strip()) for line in re.findall(r"(?m)^    (.+)$", PAGE) if word in line]
 
 
@@ -48,7 +48,7 @@ class Page(unittest.TestCase):
             choose(client, n, f"request-{n}")
         stop = threading.Event()
 
-        def work():  # the backup is taken while others write
+        def work():  # others write while the backup is made
             own, i = daemon.client(), 0
             while not stop.is_set():
                 i += 1
@@ -69,12 +69,12 @@ class Page(unittest.TestCase):
         products = {c["product"] for c in again.client().get("/v1/choices").json["choices"]}
         self.assertTrue({product(n=n) for n in range(1, 6)} <= products)
         self.assertIn("the same choices", self.run_line(replay, again.folder))
-        # Another GPU: the backup may have caught the first one with a lease that still lives.
+        # Another GPU: the backup may contain a live lease of the first one.
         self.assertEqual(choose(again.client(), 50, "request-new-1", "GPU-2")["decision"], "new")
         again.stop()
         refused = subprocess.run([HEDDLED, "backup", "backup.db", "--store", daemon.store], cwd=daemon.folder,
                                  stderr=subprocess.PIPE, text=True)
-        self.assertIn("[store.backup]", refused.stderr)  # it exists: never written over
+        self.assertIn("[store.backup]", refused.stderr)  # an existing file is never overwritten
         refused = subprocess.run([HEDDLED, "backup", "--store", daemon.store], stderr=subprocess.PIPE, text=True)
         self.assertIn("[backup.file]", refused.stderr)
 
@@ -117,7 +117,7 @@ class Files(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def agent_works(self, words, state):
-        """These words of a shell, with another server, token and folder and no GPU, tune what is queued and keep their spool."""
+        """These commands, with another server, token and folder and no GPU, tune what is queued and keep their spool."""
         agent = os.path.join(os.path.dirname(HEDDLED), "heddle-agent")
         if not os.path.exists(agent):
             self.skipTest("built without the agent")
@@ -146,7 +146,7 @@ class Files(unittest.TestCase):
     def test_the_example_for_kubernetes(self):
         text = open(os.path.join(ROOT, "examples/service/kubernetes.yaml")).read()
         words = re.sub(r"[,\n]", " ", re.search(r"command: \[([^]]*)\]", text)[1])
-        for folder in ("/run/secrets/heddle", "/var/lib/heddle-agent"):  # what the command names is mounted
+        for folder in ("/run/secrets/heddle", "/var/lib/heddle-agent"):  # folders of the command are mounted
             self.assertIn(f"mountPath: {folder}", text)
         self.agent_works(words, "heddle-agent/gpu-0")
 

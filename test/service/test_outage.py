@@ -1,4 +1,4 @@
-"""test_outage.py: the database away, two daemons on one database, and restarts."""
+"""test_outage.py: an unavailable database, two daemons on one database, and restarts."""
 import os
 import signal
 import sqlite3
@@ -74,7 +74,7 @@ class PostgresAway(unittest.TestCase):
         for how in ("fast", "immediate"):
             self.postgres.stop(how)
             self.postgres.start()
-            for n in range(20):  # every worker's connection is another one
+            for n in range(20):  # every worker has its own connection
                 self.assertEqual(client.get("/v1/jobs").status, 200)
                 answer = client.post("/v1/jobs", {"products": [product(n=n + 2)], "class": "H200"})
                 self.assertEqual(answer.status, 200, answer.body)
@@ -91,7 +91,7 @@ class PostgresAway(unittest.TestCase):
         a.client().post("/v1/jobs", {"products": [product()], "class": "H200"})
         waiter.join()
         self.assertEqual(got[0].status, 201)
-        self.assertLess(time.monotonic() - begun, 0.9)  # told by NOTIFY, not found by the keeper's second
+        self.assertLess(time.monotonic() - begun, 0.9)  # by NOTIFY, before the keeper's next second
         lease = got[0].json["lease"]
         self.assertEqual(a.client().post(f"/v1/leases/{lease}/renew").status, 200)
         self.assertEqual(a.client().post(f"/v1/leases/{lease}/finish", race()).json["decision"], "new")
@@ -135,7 +135,7 @@ class Restarts(unittest.TestCase):
             self.assertEqual(done["state"], "done")
             daemon.stop(signal.SIGKILL)
             daemon.start()
-            self.assertTrue(exact(daemon.client(), product(n=n)))  # known from the start on
+            self.assertTrue(exact(daemon.client(), product(n=n)))  # known right after the start
         db = sqlite3.connect(daemon.store[len("sqlite:"):])
         self.assertEqual(db.execute("SELECT count(*) FROM measurement").fetchone(), (5,))
         db.close()
