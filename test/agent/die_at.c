@@ -1,8 +1,8 @@
-/* die_at.so, by LD_PRELOAD: ends its process at one of its writes and sends, or fills its disk.
+/* die_at.so, for LD_PRELOAD: kills its process at one of its writes or sends, or fakes a full disk.
  *
- *   DIE_PROGRAM=NAME   of this program alone, not of its children
+ *   DIE_PROGRAM=NAME   only in this program, not in its children
  *   DIE_AT=K           SIGKILL in the K-th call that writes or sends; DIE_HALF=1: after half of it
- *   FULL_AT=K          from the K-th call that writes a file on FULL_FOR of them fail with ENOSPC
+ *   FULL_AT=K          FULL_FOR calls that write a file fail with ENOSPC, from the K-th on
  *
  * Counted: write, pwrite, writev, send, sendto, sendmsg, fsync, fdatasync, ftruncate, rename. */
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
-"""Clients of heddled in threads: each submits its product, claims it, measures and finishes, then pauses; every request is repeated
-as it was until it is answered. They make the load under which faults befall heddled."""
+"""Clients of heddled in threads. Each submits its product, claims it, measures and finishes, then pauses; it repeats every
+request unchanged until it is answered. They are the load during which faults are injected into heddled."""
 import threading
 import time
 
@@ -12,19 +12,19 @@ class Client(threading.Thread):
     def __init__(self, connect, index, life, pause_s):
         super().__init__(daemon=True)
         self.client = daemon.Client(connect)
-        self.index, self.life, self.pause_s = index, life, pause_s  # life: in the names of requests, which live as long as the database
+        self.index, self.life, self.pause_s = index, life, pause_s  # life: part of request names, which the database keeps
         self.stopping = threading.Event()
         self.counts = {"cycles": 0, "repeats": 0}
 
     def patient(self, path, body):
-        """The answer; None: it is over."""
+        """The answer; None: the client is stopping."""
         pause = 0.005
         while not self.stopping.is_set():
             try:
                 answer = self.client.post(path, body)
                 if answer.status < 500:
                     return answer
-            except Exception:  # whatever the network made of it
+            except Exception:  # any network fault
                 self.client.connection = None
             self.counts["repeats"] += 1
             time.sleep(pause)
@@ -37,7 +37,7 @@ class Client(threading.Thread):
         if not self.patient("/v1/jobs", {"class": CLASS, "policy": "load", "products": [product], "again": True}):
             return
         answer = self.patient("/v1/leases", daemon.claim(f"load-{self.life}-{self.index}-{i:08d}", **device))
-        if not answer or answer.status != 201:  # 409: its own earlier lease lives on
+        if not answer or answer.status != 201:  # 409: its own earlier lease is still live
             return
         path = f"/v1/leases/{answer.json['lease']}"
         rows = [daemon.row(k, us=9 + k / 8) for k in range(4)]

@@ -1,5 +1,5 @@
-"""A proxy between agents and heddled, on UNIX sockets, that does what networks do. It knows HTTP's
-frames: a fault befalls a whole request. It keeps what the clients were told (`told`)."""
+"""A proxy between agents and heddled, on UNIX sockets, that injects network faults. It parses HTTP
+messages: a fault affects a whole request. It records what the clients were told (`told`)."""
 import json
 import os
 import random
@@ -12,7 +12,7 @@ FAULTS = ("lost request", "lost answer", "twice", "late", "truncated")
 
 
 def read_message(sock):
-    """One request or answer, head and body; None: the end. A body by its Content-Length, as here."""
+    """One request or answer, head and body; None at the end. The body must have a Content-Length, as it does here."""
     data = b""
     while b"\r\n\r\n" not in data:
         piece = sock.recv(65536)
@@ -36,8 +36,8 @@ class Proxy:
         self.lock = threading.Lock()
         self.counts = dict.fromkeys(FAULTS + ("requests", "cut"), 0)
         self.told = []  # (kind, lease, body of the request, answer)
-        self.n_bad = 0  # candidates among them that were not ok
-        self.cut = set()  # of "there", "back"
+        self.n_bad = 0  # number of these candidates that were not ok
+        self.cut = set()  # subset of "there", "back"
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listener.bind(path)
         self.listener.listen(256)
@@ -52,7 +52,7 @@ class Proxy:
             threading.Thread(target=self.serve, args=(client,), daemon=True).start()
 
     def ask(self, request, truncated=False):
-        """The server's answer on a connection of its own; None: it has none."""
+        """The server's answer on a separate connection; None: it has none."""
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as upstream:
                 upstream.settimeout(75)
@@ -111,7 +111,7 @@ class Proxy:
         if fault == "truncated":
             self.ask(request, truncated=True)
             return None
-        if fault == "late":  # the client has long given up; others overtake it
+        if fault == "late":  # the client has given up long ago; other requests overtake it
             threading.Timer(late, self.ask, (request,)).start()
             return None
         if fault == "twice":

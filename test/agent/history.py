@@ -1,5 +1,5 @@
-"""What is stored against what clients were told, and against itself. Each rule is a function over plain
-rows, so that it can be shown an injected fault (`python history.py`)."""
+"""Checks what is stored against what clients were told, and for consistency. Each rule is a function over plain
+rows, so that it can be tested with an injected fault (`python history.py`)."""
 import copy
 import json
 import sqlite3
@@ -62,8 +62,8 @@ def single(rows, told):
 
 
 def inside(rows, told):
-    """What was measured was measured within its lease (so measuring never overlaps, with `single`). The agent's
-    clock begins when it asks, before the lease does."""
+    """Every measurement was made within its lease (so with `single`, measurements never overlap). The agent's
+    clock starts when it asks, which is before the lease starts."""
     leases = {lease["lease"]: lease for lease in rows["lease"]}
     for m in rows["measurement"]:
         lease = leases[m["lease"]]
@@ -73,7 +73,7 @@ def inside(rows, told):
 
 
 def complete(rows, told):
-    """A finished job has the race, or the carried choice, of its last lease."""
+    """A finished job has the race, or the carried-over choice, of its last lease."""
     races = {race["lease"] for race in rows["race"]}
     leases = {lease["lease"]: lease for lease in rows["lease"]}
     newest = {}
@@ -88,8 +88,8 @@ def complete(rows, told):
 
 
 def own(rows, told):
-    """A choice refers to a race of its own product, class and policy, of its own build unless it was carried over, and never loses
-    to the default there; a race is of its lease's GPU and build."""
+    """A choice refers to a race of its own product, class and policy, of its own build unless it was carried over, and is
+    never slower than the default in that race; a race is of its lease's GPU and build."""
     leases = {lease["lease"]: lease for lease in rows["lease"]}
     for race in rows["race"]:
         if any(race[k] != leases[race["lease"]][k] for k in ("device", "build")):
@@ -106,7 +106,7 @@ def own(rows, told):
 
 
 def grows(rows, told):
-    """Versions grow by one."""
+    """Versions increase by one."""
     versions = {}
     for choice in rows["choice"]:
         versions.setdefault((choice["product"], choice["class"], choice["policy"]), []).append(choice["version"])
@@ -126,7 +126,7 @@ def breaches(rows, told):
     return [f"{name}: {text}" for name, found in check(rows, told).items() for text in found]
 
 
-# ---- the rules are seen to fail ----
+# ---- every rule detects an injected fault ----
 
 def good():
     key = {"product": "p", "class": "c", "policy": "default"}

@@ -18,18 +18,18 @@
 #define LEASE 3       /* ticks */
 #define SLOTS 2       /* requests in the network at once */
 #ifndef MOST_LEASES
-#define MOST_LEASES 2 /* then nobody claims any more */
+#define MOST_LEASES 2 /* after these no agent claims any more */
 #endif
 
 mtype = { NOTHING, CLAIM, RENEW, RECORD, FINISH };
 
-/* The network: a bag. `open`: the connection is there, so an answer can come back. */
+/* The network: an unordered multiset. `open`: the connection exists, so an answer can come back. */
 mtype net_kind[SLOTS] = NOTHING;
 byte net_from[SLOTS], net_lease[SLOTS];
 bool net_open[SLOTS];
 
 /* The database, which survives the server. */
-byte lease_id, lease_left; /* of the last lease; ticks that it lives */
+byte lease_id, lease_left; /* the last lease; ticks until it ends */
 bool job_done;
 byte finished_by;
 bool stored[MOST_LEASES + 1]; /* the measurements of a lease */
@@ -45,7 +45,7 @@ mtype waiting[AGENTS] = NOTHING;
 bool answered[AGENTS];
 byte answer[AGENTS];     /* a lease; 0: refused */
 
-/* For the properties alone. */
+/* Only for the properties. */
 bool measured[MOST_LEASES + 1], told[MOST_LEASES + 1];
 
 #define may_tick(i) (!measuring[i] || left[i] > 1)
@@ -64,7 +64,7 @@ end:
   od
 }
 
-/* Comes back where the connection is open, or is lost: with it, or with the server after COMMIT. */
+/* The answer arrives if the connection is open, or is lost: alone, or with the server after COMMIT. */
 inline reply(value) {
   if
   :: net_open[s] && waiting[net_from[s]] == net_kind[s] ->
@@ -93,7 +93,7 @@ inline renew() {
   fi
 }
 
-/* Of whatever lease: a measurement is a fact. A second copy changes nothing. */
+/* Of any lease: a measurement is a fact. A second copy changes nothing. */
 inline record() {
 #ifdef FAULT_ANSWER_BEFORE_COMMIT
   reply(net_lease[s]);
@@ -115,12 +115,12 @@ inline finish() {
 #endif
 #endif
      job_done = true; finished_by = net_lease[s]; lease_left = 0; reply(net_lease[s])
-  :: job_done && net_lease[s] == finished_by -> reply(net_lease[s]) /* a repeat: the first answer */
+  :: job_done && net_lease[s] == finished_by -> reply(net_lease[s]) /* a repeat gets the first answer */
   :: else -> reply(0)
   fi
 }
 
-/* One for each slot: several heddled over one database. Each request is one transaction: all of it,
+/* One process per slot: several heddled on one database. Each request is one transaction: all of it,
  * or nothing. */
 active [SLOTS] proctype server() {
   byte s = _pid - 1; /* after ticks */
@@ -143,7 +143,7 @@ end:
 #define put(s, kind, lease)                                                                         \
   net_kind[s] = kind; net_from[s] = me; net_lease[s] = lease; net_open[s] = true
 
-/* Once, twice, or not at all. */
+/* Sends a request once, twice, or not at all. */
 inline ask(kind, lease) {
   waiting[me] = kind; asked_left[me] = LEASE;
   if
@@ -187,7 +187,7 @@ inline hear() {
 
 active [AGENTS] proctype agent() {
   byte me = _pid - 1 - SLOTS; /* after ticks and the servers */
-  byte mine;          /* the lease that it holds; 0: none */
+  byte mine;          /* the lease that this agent holds; 0: none */
   bool is_measured;
 end:
   do
@@ -206,13 +206,13 @@ end:
   :: atomic { waiting[me] == NOTHING && is_measured && spool[me] == 0 -> ask(FINISH, mine) }
 #endif
   :: atomic { waiting[me] != NOTHING && answered[me] -> hear() }
-  :: atomic { waiting[me] != NOTHING -> hang_up() } /* its patience ends */
-  /* All is measured, and in the file before anything is sent. */
+  :: atomic { waiting[me] != NOTHING -> hang_up() } /* timeout */
+  /* Everything is measured, and in the file before anything is sent. */
   :: atomic { measuring[me] && !is_measured && spool[me] == 0 ->
        measured[mine] = true; spool[me] = mine; is_measured = true; measuring[me] = false }
-  /* The deadline by its own count: the child is killed. */
+  /* Its own deadline expires: the child is killed. */
   :: atomic { mine != 0 && left[me] <= 1 -> give_up_lease() }
-  /* kill -9 takes the child along; the files stay. */
+  /* kill -9 also ends the child; the files stay. */
   :: atomic { (mine != 0 || waiting[me] != NOTHING) -> give_up_lease(); hang_up() }
   od
 }

@@ -1,4 +1,4 @@
-"""models.py DIR: configurations with the shapes of known models, and small files of safetensors."""
+"""models.py DIR: writes configurations with the shapes of known models, and small safetensors files."""
 import json
 import os
 import struct
@@ -38,7 +38,7 @@ names = list(LAYERS)
 tensors("a.safetensors", {key: LAYERS[key] for key in names[:4]})
 tensors("b.safetensors", {key: LAYERS[key] for key in names[4:]})
 index = {"metadata": {}, "weight_map": {key: "ab"[i >= 4] + ".safetensors" for i, key in enumerate(names)}}
-index["weight_map"]["evil.weight"] = "../../etc/passwd"  # a file elsewhere is not read
+index["weight_map"]["evil.weight"] = "../../etc/passwd"  # a file in another folder is not read
 json.dump(index, open(os.path.join(DIR, "model.safetensors.index.json"), "w"))
 tensors("odd.safetensors", {"x.weight": [63, 31]})
 open(os.path.join(DIR, "bad.safetensors"), "wb").write(struct.pack("<Q", 1 << 40))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_agent.py BIN: one agent and heddled: locks, busy GPUs, carried figures, preemption, its own end, recovery."""
+"""test_agent.py BIN: one agent and heddled: locks, busy GPUs, carried-over times, preemption, shutdown, recovery."""
 import json
 import os
 import re
@@ -49,7 +49,7 @@ def leased(d):
 
 
 def figures_are_carried(d):
-    """The same code under another build: the figures stay, nothing is measured. Other code: a new race."""
+    """The same code under another build: the times are kept, nothing is measured. Other code: a new race."""
     key = daemon.product(m=128, n=16, k=128)
     submit(d, key)
     assert events(agent(d, "--once"), "finished")[0]["decision"] == "new"
@@ -75,7 +75,7 @@ def one_gpu_has_one_agent(d):
     first = agent(d, state="one", gpu=7, wait=False)
     time.sleep(0.5)
     second = agent(d, state="two", gpu=7, wait=False)
-    third = agent(d, state="one", gpu=8, wait=False)  # the spool of another
+    third = agent(d, state="one", gpu=8, wait=False)  # the spool of another agent
     assert third.wait(20) == 4 and "journal.lock" in third.stderr.read()
     time.sleep(3.5)
     for child in (second, first):
@@ -97,7 +97,7 @@ def a_stopped_agent_gives_back(d):
 
 
 def a_killed_agent_is_recovered(d):
-    """Its next life gives the job back at once: nobody waits for the lease's end. Its children are gone."""
+    """After a restart it returns the job at once: nobody waits for the end of the lease. Its child processes are gone."""
     submit(d, daemon.product(m=64, n=256, k=128), policy="default")
     child = agent(d, state="kill", options="--pace 200 --name recovered", wait=False)
     wait_for(lambda: leased(d))
@@ -136,7 +136,7 @@ def an_unknown_policy_fails_its_job(d):
 
 
 def a_hostile_server_is_no_harm(d):
-    """An incumbent that is no schedule of this product: it is left out, told, and the race goes on."""
+    """An incumbent that is no schedule of this product is left out and reported, and the race continues."""
     key = daemon.product(m=320, n=16, k=128)
     client = d.client()
     submit(d, key)
@@ -152,7 +152,7 @@ def a_hostile_server_is_no_harm(d):
 
 
 def what_is_missed_most_is_known(d):
-    """A compiler with --server says what it looked up; the dashboard has what was missed."""
+    """A compiler with --server reports its lookups; the dashboard lists the misses."""
     def explain(n, cls=("--class", CLASS)):
         command = [os.path.join(BIN, "heddle"), "explain", "-m", "4096", "-n", str(n), "-k", "4096", "--type", "bf16", "--server",
                    "unix:" + d.socket, *cls]
@@ -165,10 +165,10 @@ def what_is_missed_most_is_known(d):
     assert not missed()
     for n in (48, 48, 80):
         explain(n)
-    explain(48, ())  # without a class nobody knows of which GPUs
+    explain(48, ())  # without a class the GPUs are unknown
     rows = missed()
     assert [(" ".join(r).split("n=")[1].split()[0], r[-2:]) for r in rows] == [("48", ["2", "2"]), ("80", ["1", "1"])], rows
-    d.stop(signal.SIGKILL)  # nobody is there to be told: the local copy is used all the same
+    d.stop(signal.SIGKILL)  # without a server to report to, the local copy is still used
     explain(48)
     d.start()
 
