@@ -1,4 +1,4 @@
-/* One target a public parser, FUZZ_PARSER: any bytes end in a status. */
+/* One target per public parser, selected by FUZZ_PARSER: any input must end in a status. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
-/* What is read is printed, and read again. */
+/* A module that parses is printed and parsed again. */
 static inline void fuzz_module(heddle_context *ctx, const char *text, size_t n) {
   heddle_module *module, *again;
   char *printed;
@@ -74,7 +74,7 @@ static inline void fuzz_sparse(heddle_context *ctx, const char *text, size_t n) 
 
 /* --- PTX -------------------------------------------------------------------------------------- */
 
-/* Before what is no whole text: registers with values, shared memory, three pointers. */
+/* Prefix for input that is no whole text: registers with values, shared memory, three pointers. */
 static const char head[] =
     ".version 8.6\n.target sm_90a\n.address_size 64\n"
     ".extern .shared .align 1024 .b8 smem[];\n"
@@ -86,7 +86,7 @@ static const char head[] =
     "mul.wide.u32 %rd3, %r0, 4; add.s64 %rd4, %rd0, %rd3; add.s64 %rd5, %rd1, %rd3;\n"
     "shl.b32 %r4, %r0, 2; add.s32 %r4, %r4, %r1;\n";
 
-/* The first word behind `before`; cut to fit. */
+/* The first word after `before`, truncated to fit. */
 static inline void find_word(const char *text, const char *before, char *out, size_t out_bytes) {
   const char *at = strstr(text, before);
   size_t n = 0;
@@ -98,7 +98,7 @@ static inline void find_word(const char *text, const char *before, char *out, si
   out[n] = 0;
 }
 
-/* A whole text, or what stands in the body of one; two CTAs of a cluster, 64 threads each. */
+/* A whole text, or the body of an entry; two CTAs of a cluster with 64 threads each. */
 static inline void fuzz_ptx(heddle_context *ctx, const char *data, size_t n) {
   enum { BUFFERS = 3, BYTES = 1024, STEPS = 3000 };
   static uint8_t memory[BUFFERS][BYTES];
@@ -141,7 +141,7 @@ static inline void find_function(const char *text, size_t n, char *name, size_t 
   free(copy);
 }
 
-/* The bounded text, in this process; what is read is computed. */
+/* The bounded text parser, in this process; what it accepts is evaluated. */
 static inline void fuzz_user(heddle_context *ctx, const char *text, size_t n) {
   static hd_user_function function;
   static const float data[16] = {1, 2, 3};
@@ -154,7 +154,7 @@ static inline void fuzz_user(heddle_context *ctx, const char *text, size_t n) {
   (void)hd_user_call(&function, &memory, 0.5, -2, 3, 4);
 }
 
-/* Any LLVM IR, text or bitcode: LLVM reads it in the worker's process. */
+/* Any LLVM IR, text or bitcode: LLVM reads it in the worker process. */
 static inline void fuzz_worker(heddle_context *ctx, const char *ir, size_t n) {
   hd_user_function *function = NULL;
   (void)hd_user_read(ctx, &(hd_user_source){ir, n, FUZZ_WORKER}, "f", &function);
@@ -173,7 +173,7 @@ static inline bool each_choice(void *user, const hd_choice *choice) {
   return true;
 }
 
-/* A database as it is to read, then to write, which may upgrade it. */
+/* Opens a database for reading, then for writing, which may upgrade it. */
 static inline void fuzz_records(heddle_context *ctx, const char *data, size_t n) {
   static char path[64];
   static int file = -1;

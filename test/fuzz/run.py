@@ -22,8 +22,8 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NAMES = ["module", "manifest", "bundle", "schedule", "tuned", "npy", "sparse", "ptx", "user", "worker",
          "records"]
-SEEDS = {"module": ["examples"], "ptx": ["test/unit/Sim/ptx"]}  # beside corpus/NAME
-# A long input costs more than it finds; a worker is a process for each.
+SEEDS = {"module": ["examples"], "ptx": ["test/unit/Sim/ptx"]}  # in addition to corpus/NAME
+# Longer inputs cost more than they find; for the worker, each input is a process.
 LONGEST = {"module": 16384, "ptx": 4096, "user": 4096, "worker": 8192}
 WORDS = [("lib/IR/ops.def", r'^HD_OP\(\w+, "([^"]+)"'), ("lib/IR/attrs.def", r'^HD_ATTR\(\w+, "([^"]+)"'),
          ("lib/Schedule/schedule_keys.def", r'"([a-z_]+)"'),
@@ -63,7 +63,7 @@ def run(build, name, seconds, dictionary):
 
 
 def keep(build, name, n, covered):
-    """Appends one line a process; print_sums adds them up."""
+    """Appends one line per process; print_sums adds them up."""
     with open(os.path.join(build, "executions.csv"), "a") as lines:
         lines.write(f"{name},{n},{covered}\n")
 
