@@ -1,4 +1,4 @@
-"""exits.py CODE COMMAND...: runs the command and succeeds when it exits with exactly CODE."""
+"""exits.py CODE COMMAND...: runs the command and succeeds if it exits with exactly CODE."""
 import subprocess
 import sys
 

@@ -12,7 +12,7 @@ config.test_source_root = os.path.dirname(__file__)
 config.excludes = ["unit"]
 
 tools = ["heddle-opt", "heddle-sim", "heddle-mutate", "heddle-tblgen", "heddle-gpu-suite", "heddle-agent", "heddle"]
-for tool in tools:  # the longer names first: %heddle is a prefix of them
+for tool in tools:  # the longer names first, because %heddle is a prefix of them
     path = os.path.join(config.heddle_bin, tool)
     config.substitutions.append(("%" + tool + r"(?![\w-])", path))
     if os.path.exists(path):
@@ -28,7 +28,7 @@ config.substitutions += [
     ("%build", config.heddle_build),
     ("%llvm", config.llvm_bin),
     ("%not", os.path.join(config.llvm_bin, "not")),
-    # The exit code must be exactly the one named: %exits 2 COMMAND …
+    # The exit code must be exactly the given one: %exits 2 COMMAND …
     ("%exits", sys.executable + " " + os.path.join(config.test_source_root, "exits.py")),
 ]
 if have_ptxas:
@@ -51,5 +51,5 @@ config.available_features.add("llvm")
 for name in ["TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS"]:
     if name in os.environ:
         config.environment[name] = os.environ[name]
-# LLVM and the driver keep memory to the end of the process by design.
+# LLVM and the driver keep memory until the process ends, by design.
 config.environment.setdefault("ASAN_OPTIONS", "detect_leaks=1")

@@ -1,5 +1,5 @@
-"""refusals.py TABLE HEDDLE: each row of TABLE, `RULE CODE TOOL ARGUMENTS`, is run beside HEDDLE and
-ends with CODE; the first error that it names is RULE."""
+"""refusals.py TABLE HEDDLE: runs each row of TABLE, `RULE CODE TOOL ARGUMENTS`, with the tool beside HEDDLE. It must
+exit with CODE, and the first error that it names must be RULE."""
 import os
 import re
 import shlex

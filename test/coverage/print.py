@@ -1,10 +1,10 @@
-"""print.py [BUILD] [--lines FILE]: line coverage of lib/ by the tests that have run in a build of preset coverage.
+"""print.py [BUILD] [--lines FILE]: line coverage of lib/ by the tests that ran in a build of preset coverage.
 
     cmake --preset coverage && cmake --build --preset coverage && ctest --preset coverage
-    python3 test/coverage/print.py                       # a line a folder, the least covered files, the sum
-    python3 test/coverage/print.py --lines lib/Sim/sim_run.c    # the lines of a file that nothing ran
+    python3 test/coverage/print.py                       # a line per folder, the least covered files, the sum
+    python3 test/coverage/print.py --lines lib/Sim/sim_run.c    # the lines of a file that never ran
 
-Exit code 1 where less than 90 % of the lines ran. Runs add up until `print.py --reset`.
+Exit code 1 if less than 90 % of the lines ran. Runs accumulate until `print.py --reset`.
 """
 import collections
 import concurrent.futures
@@ -19,7 +19,7 @@ LEAST = 90.0
 
 
 def read(counts):
-    """{file: {line: how often}} of one object."""
+    """{file: {line: execution count}} of one object."""
     done = subprocess.run(["gcov", "--json-format", "--stdout", counts], capture_output=True, text=True,
                           cwd=os.path.dirname(counts))
     found = {}

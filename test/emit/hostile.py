@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""hostile.py HEDDLE LLVM_BIN PROBLEM DIR: epilogues that are made to end, hang or fool the compiler.
+"""hostile.py HEDDLE LLVM_BIN PROBLEM DIR: epilogues that try to crash, hang or fool the compiler.
 
 Each module must be refused by name, as input (exit code 2 or 3 and a line error[user.…]), within two
-seconds of processor time and without harm to heddle's own process; a second pass without
-heddle-epilogue must refuse them, too. Bitcode with flipped bits may happen to be valid still: it must
-be taken or refused. Prints a count by class, and which module took longest."""
+seconds of processor time and without harm to heddle's own process. A second pass without
+heddle-epilogue must refuse them, too. Bitcode with flipped bits may still be valid: it must be
+accepted or refused. Prints a count by class, and the module that took longest."""
 import os
 import random
 import resource
@@ -38,7 +38,7 @@ def add(kind, *texts):
         MODULES.append((kind, f"{kind}-{sum(1 for k, _, _ in MODULES if k == kind)}", text))
 
 
-# LLVM's reader drops invalid debug information, and respells intrinsics: taken or refused, never harm.
+# LLVM's reader drops invalid debug information, and renames intrinsics: both results are allowed, without harm.
 EITHER = ("dropped", "respelled")
 add("respelled", *[call(n) for n in ("llvm.nvvm.ex2.approx", "llvm.nvvm.ex2.approx.x", "llvm.fabs.f32x",
                                      "llvm.exp2.f32.more", "llvm.sqrt.f32.", "llvm.sqrt")])
@@ -80,7 +80,7 @@ add("self-reference",
     body("  %a = load i64, ptr @g\n  %b = uitofp i64 %a to float\n  ret float %b",
          before="@g = constant i64 ptrtoint (ptr @g to i64)", ret=None),
     body("", before="@g = constant ptr getelementptr (ptr, ptr @g, i64 1)\n@k = global ptr @g"))
-# Calls: exact names are allowed, not prefixes; what is allowed has one type.
+# Calls: exact names are allowed, not prefixes. An allowed function has one type.
 add("prefix", *[call(n) for n in (
     "llvm.nvvm.tanh.approx.f", "llvm.nvvm.rcp.approx",
     "llvm.nvvm.sin.approx.g", "llvm.nvvm.lg2.approx.d", "llvm.nvvm.sqrt.approx", "llvm.nvvm.cos.approx.ftz", "llvm.nvvm.rsqrt.approx.d")],
@@ -92,7 +92,7 @@ add("prefix", *[call(n) for n in (
     call("llvm.minnum.f32", args="float %acc, float %acc, float %acc", types="float, float, float"),
     call("llvm.tanh.f64", "double", "double 1.0", "double"), call("llvm.abs.i32", "i32", "i32 %row, i32 1", "i32, i32"))
 add("call", *[call(n) for n in ("lgammaf", "exp", "llvm.sinh.f32", "llvm.ldexp.f32", "llvm.pow.f32", "heddle.expf", "malloc")],
-    # <math.h> in another type than its own, and what is linked for it.
+    # <math.h> with a wrong type, and functions that are linked for it.
     call("expf", "double", "double 1.0", "double"), call("erff", args="float %acc, float %acc", types="float, float"),
     call("llvm.exp.f64", "double", "double 1.0", "double"),
     body("  %a = call float @tanhf(float %acc)\n  %b = call float @heddle.tanhf(float %a)\n  ret float %b",
@@ -114,7 +114,7 @@ add("call", *[call(n) for n in ("lgammaf", "exp", "llvm.sinh.f32", "llvm.ldexp.f
     body("  call void inttoptr (i64 64 to ptr)()"),
     body("  %a = musttail call float @hard_swish(float %acc, i32 %row, i32 %col, ptr %user)\n  ret float %a", ret=None),
     body("  %a = call fastcc float @g(float %acc)\n  ret float %a", before="define float @g(float %x) {\n  ret float %x\n}", ret=None))
-# Memory that an epilogue may not see.
+# Memory that an epilogue must not access.
 add("address",
     body("  %p = inttoptr i64 4096 to ptr addrspace(3)\n  %a = load float, ptr addrspace(3) %p\n  ret float %a", ret=None),
     body("  %w = zext i32 %row to i64\n  %p = inttoptr i64 %w to ptr\n  %a = load float, ptr %p\n  ret float %a", ret=None),
@@ -141,7 +141,7 @@ add("address",
     body("  %a = cmpxchg ptr %user, i32 0, i32 1 seq_cst seq_cst"),
     body("  %a = va_arg ptr %user, float\n  ret float %a", ret=None),
     body("  %a = ptrtoint ptr %user to i64\n  %b = uitofp i64 %a to float\n  ret float %b", ret=None))
-# Attributes and parts of a module that change what the function is.
+# Attributes and parts of a module that change the meaning of the function.
 add("attribute", *[body("", attributes=a) for a in (
     "presplitcoroutine", "naked", "strictfp", 'personality ptr @hard_swish', "prefix i32 1", "prologue i8 1")],
     "define float @hard_swish(float %acc, ...) {\n  ret float %acc\n}\n",
@@ -157,7 +157,7 @@ add("attribute", *[body("", attributes=a) for a in (
     body("  invoke void @g() to label %a unwind label %b\na:\n  ret float %acc\nb:\n  %l = landingpad {ptr, i32} cleanup\n  ret float 0.0",
          after="declare void @g()", attributes="personality ptr null", ret=None),
     body("  callbr void asm \"\", \"!i\"() to label %a [label %b]\na:\n  ret float 1.0\nb:\n  ret float 0.0", ret=None))
-# Nesting, sizes and types that multiply.
+# Deep nesting, large sizes and exponentially large types.
 deep = 20000
 add("nesting",
     body("", before="@g = constant " + "{" * deep + "i8" + "}" * deep + " zeroinitializer"),
@@ -220,7 +220,7 @@ add("bomb", body("  %y = call float @a0(float %acc)\n  ret float %y", before=bom
         "\n".join(f"  %p{i} = getelementptr i8, ptr @g{i}, i32 %row\n  %a{i} = load i8, ptr %p{i}\n  %b{i} = uitofp i8 %a{i} to float\n"
                   f"  %c{i} = fadd float {'%acc' if i == 0 else f'%c{i - 1}'}, %b{i}" for i in range(200)) + "\n  ret float %c199", ret=None),
     "; " + "x" * (5 << 20), b"\0" * 1000, b"\x01\x02noise" * 1000, b"BC\xc0\xde" + b"\xff" * 5000, b"\xde\xc0\x17\x0b" + b"\xff" * 64)
-# The text that heddle reads itself, almost right.
+# Nearly correct text for heddle's own reader.
 add("almost", *[body(t, ret=None) for t in (
     "  %a = fadd float %acc, 0.1\n  ret float %a", "  %a = fadd float %acc, %a\n  ret float %a",
     "  %a = fadd float %b, %acc\n  %b = fadd float %acc, 1.0\n  ret float %a", "  ret float %a", "  ret double 1.0", "  ret void",
@@ -259,7 +259,7 @@ def compile_with(heddle, path):
 
 def main():
     os.makedirs(DIR, exist_ok=True)
-    alone = os.path.join(DIR, "heddle")  # nobody beside it
+    alone = os.path.join(DIR, "heddle")  # without heddle-epilogue beside it
     shutil.copy(HEDDLE, alone)
     wrong, slowest, counts = 0, (0.0, ""), {}
     cases = [(k, n, t, k in EITHER) for k, n, t in MODULES] + [("flipped-bits", n, t, True) for n, t in flipped()]

@@ -1,9 +1,9 @@
-"""check_circles.py [--injected] FOLDER: which files of lib/ use each other in a circle.
+"""check_circles.py [--injected] FOLDER: finds files of lib/ that depend on each other in a cycle.
 
-FOLDER holds the archives of lib/. An object that has an undefined symbol uses the object that defines it; a circle is a
-strongly connected component of that graph. Two files that need each other are read as one, and tested as one: what both
-need belongs in a third. Only what recurs by its nature stays, and stands in ALLOWED with its reason. --injected adds a use
-to a graph without circles, one to an allowed circle, and expects to see both."""
+FOLDER has the archives of lib/. An object with an undefined symbol uses the object that defines it; a cycle is a
+strongly connected component of that graph. Two files that need each other can only be read and tested together: what
+both need belongs in a third. Only recursion that cannot be avoided remains, and is listed in ALLOWED with its reason.
+--injected adds a use to a graph without cycles, and one to an allowed cycle, and expects both to be found."""
 import collections
 import glob
 import os
@@ -11,12 +11,12 @@ import re
 import subprocess
 import sys
 
-# An op that has a region emits it, by the table of lowerings, which has that op.
+# An op with a region emits the region through the table of lowerings, which contains that op.
 ALLOWED = [{"emit_kernel", "emit_partial", "emit_region"}]
 
 
 def uses(folder):
-    """{object: {object that defines what it uses: a symbol}}"""
+    """{object: {object that defines what it uses: the symbol}}"""
     archives = sorted(glob.glob(os.path.join(folder, "libhd*.a")))
     text = subprocess.run(["nm", "-A", "-g", *archives], check=True, text=True, capture_output=True).stdout
     rows = re.findall(r"^[^:]*:(\w+)\.\w+\.o:.* (\w) (\w+)$", text, re.M)
@@ -29,7 +29,7 @@ def uses(folder):
 
 
 def circles(graph):
-    """Strongly connected components of more than one: what is reached from, and reaches, the same."""
+    """Strongly connected components with more than one node: nodes that reach each other."""
     def reach(edges, start, inside):
         seen, todo = {start}, [start]
         while todo:
@@ -60,7 +60,7 @@ def breaches(graph):
 
 
 def injected(graph):
-    """What an upward use and a larger circle are told as."""
+    """The messages for an upward use and for a larger cycle."""
     for use, by in (("verify_attrs", "verify"), ("emit_scalar", "emit_region")):
         graph[use][by] = "injected"
         found = list(breaches(graph))

@@ -1,4 +1,4 @@
-"""check_headers.py INCLUDE_DIR CC CXX: each public header compiles alone, twice over, as C11 and C++17."""
+"""check_headers.py INCLUDE_DIR CC CXX: each public header compiles alone, included twice, as C11 and C++17."""
 import os
 import subprocess
 import sys

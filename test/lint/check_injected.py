@@ -1,11 +1,11 @@
-"""check_injected.py ROOT: each rule of check_rules.py finds the breach injected for it."""
+"""check_injected.py ROOT: each rule of check_rules.py finds the violation injected for it."""
 import os
 import sys
 import tempfile
 
 import check_rules
 
-INJECTED = {  # file: (content, what the finding says)
+INJECTED = {  # file: (content, the finding)
     "lib/Sim/up.c": ('#include "Spec/spec.h"\n', "include: Sim may use"),
     "lib/Layout/up2.c": ('#include "Support/arena.h"\n#include "Compile/compile.h"\n',
                          "up2.c:2: include"),

@@ -1,9 +1,9 @@
 """check_install.py --build DIR --consumer DIR --examples DIR --cmake CMAKE --cc CC
 
-Installs the build into a fresh tree, then builds and runs a stranger's program against it: through
-find_package(heddle) and through pkg-config, with the shared libraries and with the archives; and the
-examples' programs, which use it in earnest: right on a device, and without one refused for that
-reason alone. What the installed texts link to is there, too.
+Installs the build into a fresh tree, then builds and runs an external program against it: through
+find_package(heddle) and through pkg-config, with the shared libraries and with the archives. Also builds
+and runs the programs of examples/: they must be right on a device, and without one fail for that
+reason alone. The targets of all links in the installed texts must exist, too.
 """
 import argparse
 import os
@@ -47,23 +47,23 @@ def by_cmake(prefix, work):
 
 
 def check_linked(program, static, runtime):
-    """An archive leaves nothing of Heddle to be found at run time, the runtime nothing of LLVM."""
+    """With an archive, no library of Heddle is needed at run time; the runtime needs no LLVM."""
     needed = run("ldd", program)
     if static == ("libheddle" in needed) or runtime and "LLVM" in needed:
         raise SystemExit(f"{program} needs\n{needed}")
-    if not static:  # until 1.0 another minor version is another interface
+    if not static:  # until 1.0 each minor version is a new interface
         expect(needed, f".so.{minor_version} ")
 
 
 def pkg_config(prefix, *words):
-    """What pkg-config says of an installed package, and the folder of the libraries."""
+    """The flags that pkg-config prints for an installed package, and the folder of the libraries."""
     folder = next(d for d, _, files in os.walk(prefix) if "heddle.pc" in files)
     said = run("pkg-config", *words, env=dict(os.environ, PKG_CONFIG_PATH=folder))
     return said.split(), os.path.dirname(folder)
 
 
 def compile_with(package, source, prefix, work, *more):
-    """Compiles one source against an installed package; the program's path."""
+    """Compiles one source against an installed package; returns the program's path."""
     flags, libraries = pkg_config(prefix, "--cflags", "--libs", package)
     program = os.path.join(work, f"{package}-{os.path.basename(source)[:-2]}")
     run(args.cc, "-std=c11", "-Wall", "-Wextra", "-Werror", source, *flags, *more,

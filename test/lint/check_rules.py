@@ -1,6 +1,6 @@
-"""check_rules.py ROOT: the lint rules that a look at the files can decide.
+"""check_rules.py ROOT: the lint rules that can be decided from the files alone.
 
-Prints one line a breach and exits 1 when there is any:
+Prints one line per violation and exits with 1 if there is any:
   include    a folder of lib/ includes only folders below it (the layering in CMakeLists.txt)
   llvm       only lib/Emit includes LLVM's headers
   calls      the library never prints, exits or reads the environment; files, processes and the
@@ -9,8 +9,8 @@ Prints one line a breach and exits 1 when there is any:
   length     no file of lib/, tools/, include/ is longer than 600 lines
   width      no line of C has more than 100 characters
   unique     file names are unique in lib/, tools/ and include/
-  unread     each field of a struct of lib/ is named by some code: .field or ->field
-  tested     each rule that a refusal names stands in a test, or in rule_names.py
+  unread     each field of a struct of lib/ is used in code: .field or ->field
+  tested     each rule that a refusal names occurs in a test, or in rule_names.py
   retired    no word of an earlier version (retired_words.py, docs/glossary.md)
 """
 import os
@@ -20,7 +20,7 @@ import sys
 from retired_words import check_retired
 from rule_names import check_names
 
-# Top-down exceptions to "all that stands below": the folder may use these only.
+# Exceptions to "all lower folders": the folder may include only these.
 ONLY = {
     "Kernel": {"Support"},
     "Runtime": {"Kernel", "Support"},
@@ -60,7 +60,7 @@ def files_under(root, tops, suffixes):
 
 
 def without_comments(text):
-    """Comments and strings blanked, lines kept."""
+    """Blanks comments and strings, keeps lines."""
     pattern = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"'
 
     def blank(match):
@@ -161,7 +161,7 @@ def check_unique(root):
         name = os.path.basename(path)
         if name in ("main.c", "CMakeLists.txt"):
             continue
-        # A public header and the one inside that completes it may share a name.
+        # A public header and the internal header that completes it may share a name.
         key = name if not path.startswith("include/") else "heddle/" + name
         if key in seen:
             yield f"{path}: unique: {seen[key]} has the same name"

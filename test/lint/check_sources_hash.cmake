@@ -1,4 +1,4 @@
-# cmake -D HASH=HashSources.cmake -P check_sources_hash.cmake: the hash is of names and bytes of sources,
+# cmake -D HASH=HashSources.cmake -P check_sources_hash.cmake: the hash depends on names and bytes of sources,
 # and of nothing else.
 set(work ${CMAKE_CURRENT_BINARY_DIR}/sources_hash)
 file(REMOVE_RECURSE ${work})

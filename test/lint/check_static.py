@@ -1,5 +1,5 @@
-"""check_static.py FILE...: tool or library with LLVM inside. Stripped, each is at most 45 MB and needs the C
-library only; a library exports heddle_* alone."""
+"""check_static.py FILE...: a tool or library with LLVM inside. Stripped, each has at most 45 MB and needs only the C
+library; a library exports only heddle_*."""
 import os
 import re
 import subprocess

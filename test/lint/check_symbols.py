@@ -3,9 +3,9 @@
 --update writes LIST from the library instead of comparing.
 
 - libheddle.so exports exactly the symbols of LIST
-- no exported symbol is LLVM's; neither library needs libcuda, the runtime not LLVM either
+- no exported symbol is LLVM's; neither library needs libcuda; the runtime does not need LLVM
 - no archive of lib/ holds mutable data (no global state): nothing in .data, .bss or thread-local
-- libheddle.a defines no name that a program linked with it may have: only heddle_… and hd_…
+- libheddle.a defines no name that a program may use: only heddle_… and hd_…
 """
 import argparse
 import glob
@@ -43,8 +43,8 @@ def check_needed(library, forbidden):
 MUTABLE = re.compile(r"\s(\.data|\.bss|\.tdata|\.tbss|\*COM\*)(\.[\w.]+)?\s+([0-9a-f]+)\s+(\S+)$")
 
 
-# LLVM's registry of targets is itself global: filled once a process.
-# Memory, and jansson's allocator, are the process's own.
+# LLVM's registry of targets is itself global: it is filled once per process.
+# Memory, and jansson's allocator, belong to the process.
 ALLOWED = {("libhdEmit.a", "registered"), ("libhdSupport.a", "reserve"),
            ("libhdSupport.a", "shortages"), ("libhdSupport.a", "json_lock"),
            ("libhdSupport.a", "given_malloc"), ("libhdSupport.a", "given_free")}

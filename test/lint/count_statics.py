@@ -1,8 +1,9 @@
-"""count_statics.py [--list] FOLDER…: static functions of C, and how many of them stand in one place alone.
+"""count_statics.py [--list] FOLDER…: counts static functions of C, and those that are used in one place only.
 
-A helper needs two callers, or a name from the field ; one that is cut out of its only
-caller for length hides the thought. What is named in a table, or passed on as a pointer, is counted as such, not as
-called once. Prints a line a folder and their sum; --list names what is called once, shortest first."""
+A helper needs two callers, or a name from the field. A helper that is separated from its only caller
+because of length makes the code harder to follow. A function that is named in a table, or passed as a pointer, is
+counted as such, not as called once. Prints a line per folder and their sum; --list names those called once, shortest
+first."""
 import collections
 import pathlib
 import re
@@ -18,7 +19,7 @@ def code_of(text):
 
 
 def functions(path):
-    """(name, lines of the body, "called" times, named without a call)"""
+    """(name, lines of the body, "called" count, named without a call)"""
     code = code_of(path.read_text())
     for match in DEFINITION.finditer(code + "\n"):
         name = match[1]

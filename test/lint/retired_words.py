@@ -1,9 +1,9 @@
-"""The words of earlier versions that nothing of the project says any more (docs/glossary.md), each with the term that
-took its place. A word stands here once the tree is free of it."""
+"""Words of earlier versions that no file of the project may use (docs/glossary.md), each with the term that replaces
+it. A word is added once the tree is free of it."""
 import os
 import re
 
-# What is looked at: names, comments, messages, help and documentation.
+# Checked texts: names, comments, messages, help and documentation.
 TOPS = ["lib", "tools", "include", "test", "docs", "examples", "specs", "bindings", "cmake"]
 SUFFIXES = (".c", ".h", ".def", ".td", ".md", ".py", ".cpp", ".cu", ".sh", ".cmake", ".test", ".heddle", ".in", ".txt")
 SKIPPED = re.compile(r"docs/bench/|docs/glossary\.md|CHANGELOG\.md|test/lint/(?:retired_words|check_injected)\.py|build")
@@ -37,7 +37,7 @@ RETIRED = {
     r"(?:share|spread|ctas|pending)=": "multicast, cluster_launch, ctas_per_sm, wgmma_in_flight (keys of a schedule)",
 }
 
-# The word in its ordinary sense: where, and what stands there.
+# The word in its ordinary sense: file pattern and the allowed text.
 EXEMPT = [
     (r"SECURITY\.md", "given to the loader"),
     (r"test/cli/bench-grid\.test", "where the loader looks"),
@@ -45,7 +45,7 @@ EXEMPT = [
     (r"examples/dsl\.py|tools/heddle/(?:bench_peers\.[ch]|cmd_bench\.c)|lib/Runtime/kernel_load\.c",
      r"the loader (?:does not find|finds|looks)|driver's loader"),
     (r"lib/(?:Layout|Passes|Sim)/|test/unit/Layout/", r"banks?"),
-    # Names of the last version, which texts and databases of users hold: they are read, with a note.
+    # Names of the previous version, in texts and databases of users: they are accepted, with a note.
     (r"test/(?:passes|tune|cli|unit|compare_builds|service|agent)", r"(?:share|spread|ctas|pending)="),
     (r"lib/Tune/records_open\.c", r"(?:share|spread|ctas|pending)="),
 ]

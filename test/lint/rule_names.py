@@ -1,5 +1,5 @@
-"""The names of refusals, as hd_error and its like give them: each stands in a test. Their words are
-"FACT; legal: SET; nearest: VALUE" (docs/embedding.md); what lib/Check finds is no refusal."""
+"""The rule names of refusals, as given to hd_error and similar functions: each occurs in a test. The text is
+"FACT; legal: SET; nearest: VALUE" (docs/embedding.md). Findings of lib/Check are no refusals."""
 import os
 import re
 
@@ -19,7 +19,7 @@ def words_of(path, text):
             yield f"{path}:{line}: words: '{match.group().strip()}'; nearest: '; legal: '"
 
 
-# Where each refusal says what is legal, but for those that pass on the words of others.
+# Files in which each refusal must name a legal value, except those that pass on the message of others.
 SAID = re.compile(r"lib/(?:IR/verify|Emit/emit|Passes/|Spec/legal)")
 CALL = re.compile(rf'\b\w*(?:error|fail|refuse|unsupported)\w*\s*\([^;"]*"({NAME})"'
                   r'((?:[^;"]|"(?:[^"\\\n]|\\.)*")*)')
@@ -27,7 +27,7 @@ OTHERS = {"emit.llvm", "emit.verify", "emit.intrinsic", "emit.value"}
 
 
 def unsaid(path, text):
-    """Refusals that name neither what is legal nor what is nearest. Words of %s alone are another's."""
+    """Refusals that name neither a legal nor a nearest value. A text of %s alone comes from another place."""
     for match in CALL.finditer(text) if SAID.match(path) else ():
         words = " ".join(literal[1:-1] for literal in LITERAL.findall(match.group(2)))
         passed_on = re.fullmatch(r"(?:row )?(?:%s[: ]*)*", words)

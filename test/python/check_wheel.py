@@ -1,7 +1,7 @@
-"""check_wheel.py [--library LIBHEDDLE] [--wheels DIR]: a user's way, from the wheel to the first product.
+"""check_wheel.py [--library LIBHEDDLE] [--wheels DIR]: the steps of a user, from the wheel to the first product.
 
 Builds the wheel (with LIBHEDDLE, or with the library of the static-llvm preset, which is built), installs it into a
-fresh virtual environment, and runs there the Python lines of bindings/python/README.md. The wheel is at most 20 MB."""
+new virtual environment, and runs the Python code of bindings/python/README.md there. The wheel has at most 20 MB."""
 import argparse
 import glob
 import os

@@ -1,4 +1,4 @@
-"""run_if_there.py MODULE FILE: runs a test file; exit 77, with the reason, where MODULE is not installed."""
+"""run_if_there.py MODULE FILE: runs a test file. Exit 77, with the reason, if MODULE is not installed."""
 import importlib.util
 import os
 import sys

@@ -1,10 +1,10 @@
-"""A checkpoint of many shards: converted, exported and imported, each killed (SIGKILL) some times on its way; the bytes are
-those of an undisturbed run, and memory does not grow. Random data.
+"""A checkpoint of many shards: converted, exported and imported, each killed (SIGKILL) several times. The bytes must
+equal those of an undisturbed run, and memory must not grow. The data is random.
 
     test_checkpoint.py [--shards N] [--shard-mb MB] [--kills N] [--type T] [--folder DIR]
 
-As large as Llama-3-70B, 140 GB: --shards 29 --shard-mb 4900 (on disk: 20 GB; shards are links to two files, and so is what
-was compared)."""
+As large as Llama-3-70B, 140 GB: --shards 29 --shard-mb 4900 (on disk: 20 GB; shards are links to two files, and so are
+the outputs after their comparison)."""
 import argparse
 import filecmp
 import os
@@ -21,11 +21,11 @@ import heddle.checkpoint
 from heddle import weights
 
 COLUMNS, WEIGHTS, ROUND = 8192, 8, 64
-MODELS = 2  # shards of different data
+MODELS = 2  # number of different shards
 
 
 def make_shard(path, n_bytes, seed):
-    """Weights [m, COLUMNS] of bf16: random signs and mantissas of numbers about 1."""
+    """Weights [m, COLUMNS] in bf16: numbers near 1 with random signs and mantissas."""
     rows = max(ROUND, n_bytes // WEIGHTS // (2 * COLUMNS) // ROUND * ROUND)
     rng, size = np.random.default_rng(seed), 2 * rows * COLUMNS
 
@@ -44,7 +44,7 @@ def link_shards(folder, models, shards):
 
 
 def peak_mb(pid):
-    """The most memory that a process has had. (ru_maxrss of a child begins with its parent's.)"""
+    """The peak memory of a process. (ru_maxrss of a child starts with that of its parent.)"""
     try:
         with open(f"/proc/{pid}/status") as stream:
             return next((int(line.split()[1]) // 1024 for line in stream if line.startswith("VmHWM")), 0)
@@ -53,7 +53,7 @@ def peak_mb(pid):
 
 
 class Run:
-    """A command over all shards, killed on its way; the figures of it."""
+    """A command over all shards that is killed several times, and its figures."""
 
     def __init__(self, command, source, out, wanted, shards, kills):
         self.command, self.source, self.out, self.wanted = command, source, out, wanted
@@ -61,7 +61,7 @@ class Run:
         self.peak, self.seen = 0, set()
 
     def watch(self, child):
-        """Until the child ends, or is killed in the middle of a shard: the kills are spread over the shards."""
+        """Waits until the child ends, or kills it within a shard: the kills are spread over the shards."""
         due, polls = (self.kills + 1) * self.shards // (self.kills + self.left + 1), random.randrange(8)
         while child.poll() is None:
             self.peak = max(self.peak, peak_mb(child.pid))
@@ -75,7 +75,7 @@ class Run:
             time.sleep(0.02)
 
     def compare(self):
-        """Each shard that is whole, once; it becomes a link to what it was compared with."""
+        """Compares each complete shard once, and replaces it by a link to the expected one."""
         for name in sorted(os.listdir(self.out)) if os.path.isdir(self.out) else ():
             if name.endswith(".safetensors") and name not in self.seen:
                 path, want = os.path.join(self.out, name), self.wanted[int(name[6:11]) % MODELS]
@@ -98,7 +98,7 @@ class Run:
 
 
 def run(what, command, models, folder, args):
-    """The files that `command` makes of the models, first undisturbed, then of all shards with kills."""
+    """Runs `command` on the models, first undisturbed, then on all shards with kills."""
     once, many = (os.path.join(folder, f"{what}.{part}") for part in ("once", "many"))
     link_shards(once, models, MODELS)
     link_shards(many, models, args.shards)

@@ -91,7 +91,7 @@ class Kernels(unittest.TestCase):
         d = kernel.simulate(w, x, **given)
         compared = kernel.compare(d, w, x, **given)
         self.assertTrue(compared, f"{type} {target}: {compared}")
-        d.reshape(-1)[5] = 0 if d.reshape(-1)[5] else 1  # an injected fault is seen
+        d.reshape(-1)[5] = 0 if d.reshape(-1)[5] else 1  # an injected fault must be detected
         self.assertFalse(kernel.compare(d, w, x, **given))
 
     def test_types_and_targets(self):

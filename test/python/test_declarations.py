@@ -1,4 +1,4 @@
-"""make_declarations.py: what it does not understand is an error, and never left out."""
+"""make_declarations.py: a declaration that it does not understand is an error, and never left out."""
 import os
 import subprocess
 import sys
@@ -6,7 +6,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MAKER = os.path.join(ROOT, "bindings/python/make_declarations.py")
-CASES = [  # a header's text; what stands in _c.py, or None: refused
+CASES = [  # text of a header; expected text in _c.py, or None: refused
     ('HEDDLE_API int heddle_x(const char *s, int64_t v[3]);', '_heddle_x = _bind("heddle_x", c_int, c_char_p, POINTER(c_int64))'),
     ("typedef bool (*heddle_tell)(void *user, size_t n);\ntypedef struct heddle_o {\n  heddle_tell tell;\n} heddle_o;",
      "heddle_tell = CFUNCTYPE(c_bool, c_void_p, c_size_t)"),

@@ -1,5 +1,5 @@
-"""The code of the documentation runs as it stands, each page from top to bottom: Python here, C with the machine's compiler, shell
-lines with the `heddle` of the build beside (HEDDLE_BIN, or build/bin; skipped where there is none)."""
+"""Runs the code of the documentation as written, each page from top to bottom: Python in this process, C with the
+machine's compiler, shell lines with the build's `heddle` (HEDDLE_BIN, or build/bin; skipped if there is none)."""
 import importlib.util
 import os
 import re

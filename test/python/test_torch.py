@@ -1,5 +1,5 @@
-"""heddle.torch without a GPU: formats bit for bit as the host's, layers, ops under PyTorch's own checks, kernels that a
-layer would get. What needs a GPU stands in test/gpu/torch."""
+"""heddle.torch without a GPU: formats equal the host's bit for bit, layers, ops under PyTorch's own checks, kernels for
+layers. Tests that need a GPU are in test/gpu/torch."""
 import copy
 import shutil
 import unittest
@@ -16,7 +16,7 @@ torch.manual_seed(11)
 
 
 def rough(m, k, dtype):
-    """Random, with zeros of both signs, and what no number is."""
+    """Random values, with zeros of both signs, infinities and NaNs."""
     w = torch.randn(m, k) * 3
     w[torch.rand(m, k) < 0.3] = 0
     w[torch.rand(m, k) < 0.1] = -0.0
@@ -132,7 +132,7 @@ class Layers(unittest.TestCase):
         ht.repack(sparse, masked=True)
         self.assertTrue(torch.equal(sparse.packed, packed))
         other = ht.TrainableSparseLinear(nn.Linear(64, 128).bfloat16())
-        other.load_state_dict(copy.deepcopy(sparse.state_dict()))  # brings another mask
+        other.load_state_dict(copy.deepcopy(sparse.state_dict()))  # changes the mask
         ht.repack(other, masked=True)
         self.assertTrue(torch.equal(other.packed, sparse.packed) and torch.equal(other.packed_t, sparse.packed_t))
         self.assertTrue(torch.equal(other.pruned, ~sparse.mask))
@@ -149,7 +149,7 @@ class Layers(unittest.TestCase):
 
 
 class LlamaMLP(nn.Module):
-    """As models have it; act: a function, which its forward calls."""
+    """An MLP as in real models; act: a function that its forward calls."""
 
     def __init__(self, act, names=("gate_proj", "up_proj", "down_proj"), bias=False):
         super().__init__()
@@ -224,7 +224,7 @@ class Pairs(unittest.TestCase):
         self.assertIsInstance(ht.sparsify(model, fuse=False)["mlp"], LlamaMLP)
 
     def test_gradients_behind_activations(self):
-        """Of every activation, to x and bias, against autograd through the dense weight."""
+        """Gradients of every activation, for x and bias, compared with autograd through the dense weight."""
         x, bias = torch.randn(9, 64), torch.randn(96)
         w = ht.prune(torch.randn(96, 64))
         for act in _plans.ACTS:
@@ -319,7 +319,7 @@ class Ops(unittest.TestCase):
 
 
 class Kernels(unittest.TestCase):
-    """What a layer would launch, compiled here and run in the simulator against the op's dense form."""
+    """The kernels that a layer launches, run in the simulator and compared with the dense form of the op."""
 
     CASES = ((torch.bfloat16, False, "none"), (torch.float8_e4m3fn, True, "none"), (torch.int8, False, "relu"),
              (torch.bfloat16, False, "swiglu"), (torch.float8_e4m3fn, True, "swiglu"), (torch.float16, False, "geglu"))

@@ -1,4 +1,4 @@
-"""heddle.weights: checkpoints of several shards, the forms of others, a kill in the middle, memory."""
+"""heddle.weights: checkpoints of several shards, foreign formats, kills, memory."""
 import importlib.util
 import os
 import pathlib
@@ -20,7 +20,7 @@ RNG = np.random.default_rng(3)
 
 
 def write(path, arrays):
-    """{name: (safetensors type, array)} as a safetensors file."""
+    """Writes {name: (safetensors type, array)} as a safetensors file."""
     tensors = {name: (type, array.shape, array.nbytes) for name, (type, array) in arrays.items()}
     if os.path.exists(path):
         os.remove(path)
@@ -102,11 +102,11 @@ class Conversions(unittest.TestCase):
         np.testing.assert_array_equal(dense.array("a.weight"), heddle.prune(self.a, "bf16"))
 
     def test_what_was_exported_is_imported(self):
-        """The same packed bytes, scales and other tensors; by the command, as a user says it."""
+        """The same packed bytes, scales and other tensors, with the command that a user runs."""
         every = ["*a.weight", "[be]*.weight"]  # experts, too
         for type in ("bf16", "e4m3", "tf32"):
             for form, names in (("bitmask", every), ("dense", every),
-                                ("cutlass", ["b.weight"])):  # whose rows come in 32s
+                                ("cutlass", ["b.weight"])):  # its rows come in multiples of 32
                 source, theirs, again = (self.out(f"{type}-{form}-{i}") for i in range(3))
                 weights.convert(self.source, source, type, match=names)
                 weights.export(source, theirs, form)
@@ -128,7 +128,7 @@ class Conversions(unittest.TestCase):
         self.assertEqual(caught.exception.rule, "weights.form")
 
     def test_forms_by_several_steps_are_those_of_the_whole(self):
-        wide = heddle.prune(bf16(2, 192, 32768).reshape(-1, 32768), "bf16").reshape(2, 192, 32768)  # 128 rows a step
+        wide = heddle.prune(bf16(2, 192, 32768).reshape(-1, 32768), "bf16").reshape(2, 192, 32768)  # 128 rows per step
         write(self.out("wide.safetensors"), {"w": ("BF16", wide)})
         weights.import_sparse(self.out("wide.safetensors"), self.out("packed"), "dense")
         matrices = [heddle.SparseMatrix.from_dense(w, "bf16") for w in wide]
@@ -144,7 +144,7 @@ class Conversions(unittest.TestCase):
             np.testing.assert_array_equal(again.read("w.packed"), packed.read("w.packed"), err_msg=form)
 
     def test_an_import_says_which_row_is_not_sparse(self):
-        wide = np.zeros((200, 32768), np.uint16)  # 128 rows a step
+        wide = np.zeros((200, 32768), np.uint16)  # 128 rows per step
         wide[130, 40:43] = 0x3f80
         write(self.out("wide.safetensors"), {"w": ("BF16", wide)})
         with self.assertRaises(heddle.Invalid) as caught:
@@ -167,7 +167,7 @@ class Conversions(unittest.TestCase):
 
     def test_files_of_another_conversion_are_refused(self):
         weights.convert(self.source, self.out("x"), "bf16")
-        self.assertEqual(weights.convert(self.source, self.out("x"), "bf16"), {})  # left as they are
+        self.assertEqual(weights.convert(self.source, self.out("x"), "bf16"), {})  # already done
         for again in (lambda: weights.convert(self.source, self.out("x"), "f16"),
                       lambda: weights.convert(self.source, self.source, "bf16"),
                       lambda: weights.export(self.out("x"), self.out("x"))):
@@ -182,7 +182,7 @@ class Conversions(unittest.TestCase):
         except ImportError:
             self.skipTest("PyTorch is not installed")
         for dtype, type in ((torch.bfloat16, "bf16"), (torch.int8, "s8"), (torch.float32, "tf32")):
-            numbers = RNG.standard_normal((64, 256)) * 20  # no zeros: of free places torch takes others
+            numbers = RNG.standard_normal((64, 256)) * 20  # no zeros: for them torch chooses other positions
             raw = heddle.prune(np.where(abs(numbers) < 1, 1, numbers), type)
             w = torch.from_numpy(raw).view(dtype)
             values, metadata = theirs(w)
@@ -204,7 +204,7 @@ class Conversions(unittest.TestCase):
 
 @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
 class Layers(unittest.TestCase):
-    """load_into: what a model gets is what sparsify makes of the dense one."""
+    """load_into: a model gets the same weights as from sparsify of the dense one."""
 
     def model(self):
         import torch
@@ -269,7 +269,7 @@ class Stopped(Exception):
 
 class Kills(unittest.TestCase):
     def test_what_another_source_began_is_not_gone_on_with(self):
-        """A file in the making belongs to its source and its scores; its header would be the same."""
+        """An incomplete file belongs to its source and its scores, although the header would be the same."""
         with tempfile.TemporaryDirectory() as folder:
             source, scores, out, want = (os.path.join(folder, name) for name in ("m.safetensors", "s.safetensors", "out", "want"))
 
@@ -301,7 +301,7 @@ class Kills(unittest.TestCase):
                 os.remove(os.path.join(out, "m.safetensors"))
 
     def test_a_killed_conversion_goes_on(self):
-        """A kill at whatever moment: the next run ends with the bytes of an undisturbed one."""
+        """After a kill at any moment, the next run ends with the bytes of an undisturbed one."""
         with tempfile.TemporaryDirectory() as folder:
             source, whole, killed = (os.path.join(folder, name) for name in ("m.safetensors", "whole", "killed"))
             write(source, {f"{i}.weight": ("BF16", bf16(1024, 4096)) for i in range(6)})

@@ -1,9 +1,10 @@
-"""perfetto.py TRACE.json: a trace of the JSON format, read as strictly as Perfetto's importer needs it.
+"""perfetto.py TRACE.json: reads a trace in JSON format as strictly as Perfetto's importer requires.
 
-Each event has the keys of its phase, with their types, and no other. Process and thread 0 are others' (google/perfetto,
-issue 394 and pull request 2278), numbers of more than 32 bits collapse (issue 522). A thread is of one process, both have a name, and the name comes ahead of what lies on the track. Complete events (X) of a
-thread lie inside each other or behind each other, for a slice that overlaps another is dropped. Nestable asynchronous
-events (b, e) of a category, process and id begin once and end once, under one name, in this order."""
+Each event has the keys of its phase, with their types, and no other. Process and thread 0 are reserved
+(google/perfetto, issue 394 and pull request 2278); numbers of more than 32 bits collapse (issue 522). A thread belongs
+to one process; both have a name, and the name precedes the events of the track. Complete events (X) of a thread are
+nested or consecutive, since a slice that overlaps another is dropped. Nestable asynchronous events (b, e) of a
+category, process and id begin once and end once, under one name, in this order."""
 import collections
 import json
 import sys
@@ -11,7 +12,7 @@ import sys
 COMMON = {"ph": str, "pid": int, "tid": int, "name": str}
 PHASES = {"M": {"args": dict}, "X": {"ts": int, "dur": int, "args": dict},
           "b": {"ts": int, "id": int, "cat": str, "args": dict}, "e": {"ts": int, "id": int, "cat": str, "args": dict}}
-MOST_TS = 2 ** 53  # what a number of JSON holds exactly
+MOST_TS = 2 ** 53  # the largest integer that a JSON number holds exactly
 
 
 def check_event(e):
@@ -56,7 +57,7 @@ def check_nesting(events):
 
 def check_flights(events):
     begun, done = {}, set()
-    for e in sorted((e for e in events if e["ph"] in "be"), key=lambda e: e["ts"]):  # stable, as the importer's
+    for e in sorted((e for e in events if e["ph"] in "be"), key=lambda e: e["ts"]):  # stable, like the importer's
         key = e["cat"], e["pid"], e["id"]
         if e["ph"] == "b":
             assert key not in begun and key not in done, f"begins twice: {e}"
@@ -67,7 +68,7 @@ def check_flights(events):
 
 
 def read(path):
-    """The events, or an AssertionError that says what the importer would drop."""
+    """The events, or an AssertionError that names what the importer would drop."""
     def no_nan(text):
         raise AssertionError(f"{text} is no JSON")
     trace = json.load(open(path), parse_constant=no_nan)

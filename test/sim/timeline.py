@@ -1,4 +1,4 @@
-"""A timeline of heddle-sim: slices of a track follow each other, what is in flight lands, and the counts are the run's.
+"""A timeline of heddle-sim: slices of a track do not overlap, asynchronous work completes, and counts equal the run's.
 timeline.py TRACE.json REPORT KINDS..."""
 import collections
 import re
@@ -27,7 +27,7 @@ for track, slices in tracks.items():
     assert ("thread_name", *track) in named, track
     for one, two in zip(slices, slices[1:]):
         assert one["dur"] > 0 and one["ts"] + one["dur"] <= two["ts"] and one["name"] != two["name"], (one, two)
-        assert one["name"] != "wait" or one["ts"] + one["dur"] == two["ts"], (one, two)  # it waits until it goes on
+        assert one["name"] != "wait" or one["ts"] + one["dur"] == two["ts"], (one, two)  # a wait is contiguous
     assert sum(s["args"]["instructions"] for s in slices) > 0
 every = [s for slices in tracks.values() for s in slices]
 assert sum(s["args"]["instructions"] for s in every) == said["instructions"], said

@@ -1,5 +1,5 @@
-"""check_vectors.py HEDDLE FORMAT.md FOLDER: makes every test vector of docs/format.md and compares
-its bytes. A vector is a block that begins with ```vector; then
+"""check_vectors.py HEDDLE FORMAT.md FOLDER: makes every test vector of docs/format.md and compares its
+bytes. A vector is a block that begins with ```vector; then
     matrix DESCR ROWSxCOLS VALUE...      (as for make_npy.py)
     heddle COMMAND OPTION...             (turns the matrix into the file)
     size BYTES

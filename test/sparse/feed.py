@@ -1,4 +1,4 @@
-"""feed.py HEAD COMMAND...: feeds a file, then 64 MiB of zeros, to a command that must not take them."""
+"""feed.py HEAD COMMAND...: feeds a file, then 64 MiB of zeros, to a command that must not read them all."""
 import subprocess
 import sys
 

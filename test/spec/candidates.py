@@ -1,4 +1,4 @@
-"""Candidate instructions for the ptxas product: legal ones and near misses, enumerated from shapes,
+"""Candidate instructions for the comparison with ptxas: legal ones and near misses, enumerated from shapes,
 types and modifiers, not from specs/. Each is (text, selector or None, operands)."""
 import itertools
 
@@ -32,14 +32,14 @@ def mma_sp():
         head = f"{variant}.sync.aligned.m16n8k{k}.row.col"
         likely = (d == "s32") == (a[0] in "su")
         fits = k * BITS.get(a, 8) in (256, 512)
-        # Selectors where the types fit, one elsewhere; satfinite on integers and one float.
+        # All selectors if the types fit, otherwise one; satfinite on integers and one float.
         for sel in (range(5) if likely and fits else (0,)):
             yield (f"{head}.{d}.{a}.{b}.{d}", sel, mma_operands(k, d, a, b, sel))
         if a[0] in "su" or (a, b) == ("f16", "f16"):
             yield (f"{head}.satfinite.{d}.{a}.{b}.{d}", 0, mma_operands(k, d, a, b, 0))
         if a in F8F6F4 and k in (32, 64, 128) and d != "s32":
             yield (f"{head}.kind::f8f6f4.{d}.{a}.{b}.{d}", 0, mma_operands(k, d, a, b, 0))
-        if a in F8F6F4 and k == 64 and d != "s32":  # kinds of other instructions
+        if a in F8F6F4 and k == 64 and d != "s32":  # kinds that only other instructions have
             for kind in ("mxf8f6f4", "mxf4", "mxf4nvf4", "f16", "tf32", "i8"):
                 yield (f"{head}.kind::{kind}.{d}.{a}.{b}.{d}", 0, mma_operands(k, d, a, b, 0))
         if (a, b) == ("f16", "f16") and d != "s32":  # D and C of different types
@@ -106,7 +106,7 @@ def tcgen05_mma_sp():
     for cta, kind, scale, shift, collector in itertools.product((1, 2), kinds, scales,
                                                                 ("", ".ashift"), collectors):
         if shift and scale:
-            continue  # .ashift is in no scaled form; one near miss below
+            continue  # no scaled form has .ashift; a near miss follows below
         scaled = ",[r3],[r4]" if scale else ""
         a = "[r1]" if shift else "l0"
         text = f"tcgen05.mma.sp.cta_group::{cta}.kind::{kind}{scale}{shift}{collector}"
@@ -147,7 +147,7 @@ def barriers():
 
 
 def others():
-    """Copies, groups, barriers: one line each and a near miss of each family."""
+    """Copies, groups, barriers: one line each, and a near miss of each family."""
     fixed = {
         "cp.async.commit_group": "", "cp.async.wait_group": "0", "cp.async.wait_all": "",
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes": "[r0],[l0],r1,[r2]",
@@ -215,7 +215,7 @@ def tensor_loads():
                                  (".shared::cta", ".multicast::cluster")),
             groups, ("", ".L2::cache_hint")):
         if (group and rank not in (1, 2, 3)) or (hint and (rank != 3 or group == groups[1])):
-            continue  # nothing new
+            continue  # adds nothing
         coords, offsets = tensor_operands(mode, rank)
         yield (f"cp.async.bulk.tensor.{rank}d{space}.global{mode}.mbarrier::complete_tx::bytes"
                f"{mask}{group}{hint}", None,
@@ -289,7 +289,7 @@ def tensor_memory():
 
 
 def moved(text):
-    """One qualifier in another place."""
+    """Moves one qualifier to another position."""
     words = text.split(".")
     for i, j in itertools.product(range(1, len(words)), repeat=2):
         if i != j:
@@ -298,7 +298,7 @@ def moved(text):
 
 
 def shortened(text):
-    """One qualifier left out: of instructions whose operands do not tell."""
+    """Removes one qualifier, for instructions whose operands do not depend on it."""
     words = text.split(".")
     return (".".join(words[:i] + words[i + 1:]) for i in range(1, len(words)))
 

@@ -1,7 +1,7 @@
-"""Immediates against ptxas: negation and transpose of wgmma.sp, byte-id and thread-id of block scales.
+"""Immediates compared with ptxas: negation and transpose of wgmma.sp, byte-id and thread-id of block scales.
 
 usage: ptxas_immediates.py HEDDLE PTXAS
-What heddle says comes from the rows' operand lists and from `heddle layout --selector`."""
+Heddle's answers come from the operand lists of the rows and from `heddle layout --selector`."""
 import itertools
 import json
 import subprocess

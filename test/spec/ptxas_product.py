@@ -1,7 +1,7 @@
-"""heddle legal against ptxas, cell by cell: candidate x selector x target x PTX version.
+"""heddle legal compared with ptxas, cell by cell: candidate x selector x target x PTX version.
 
 usage: ptxas_product.py HEDDLE PTXAS [--full[=TARGET,...] | --smoke] [--inject]
-ptxas only parses (virtual architectures), a thousand instructions a run. A cell where the two differ
+ptxas only parses (virtual architectures), a thousand instructions per run. A cell where the two differ
 must be in DISAGREEMENTS with its reason. --inject negates one verdict: the run must then fail."""
 import collections
 import os
@@ -21,8 +21,8 @@ VERSIONS = ["6.4", "6.5", "7.0", "7.1", "7.3", "7.4", "7.5", "7.7", "7.8", "8.0"
 QUICK = {"sm_80": ["7.0", "7.1"], "sm_89": ["8.3", "8.4"], "sm_90a": ["8.1", "8.2", "8.5"],
          "sm_100a": ["8.7", "8.8"], "sm_120a": ["8.7", "8.8"], "sm_121f": ["9.0"]}
 
-# Where the ISA's text and ptxas differ, which of the two heddle follows, and why: (instruction,
-# selectors, targets, reason). A cell that heddle calls undefined must be here.
+# Where the text of the ISA and ptxas differ: which of the two heddle follows, and why: (instruction,
+# selectors, targets, reason). A cell that heddle calls undefined must be listed here.
 DISAGREEMENTS = [
     (r"mma\.sp(::ordered_metadata)?\.sync\.aligned\.m16n8k32\.row\.col\.f32\.f16\.f16\.f32", (2, 3),
      r".*", "the ISA defines selectors 0 and 1, ptxas takes 2 and 3: undefined"),
@@ -50,7 +50,7 @@ REGISTERS = (".reg .b32 r<272>; .reg .f32 f<160>; .reg .b64 l<4>; .reg .b16 h<2>
 
 
 def run_ptxas(ptxas, folder, target, version, cells, first):
-    """Errors of cells[first:]: (indices refused, index of a syntax error that ended the run, or None;
+    """Runs cells[first:]: (refused indices, index of a syntax error that ended the run, or None;
     whether the target itself is unknown)."""
     path = os.path.join(folder, "cells.ptx")
     with open(path, "w") as out:
@@ -75,8 +75,8 @@ def run_ptxas(ptxas, folder, target, version, cells, first):
 
 
 def ptxas_accepts(ptxas, folder, target, version, cells):
-    """The set of indices of cells that ptxas takes. A syntax error ends a run, before the target is
-    checked: go on after it."""
+    """The set of indices of cells that ptxas accepts. A syntax error ends a run before the target is
+    checked: the next run continues after it."""
     if run_ptxas(ptxas, folder, target, version, [("exit", None, "")], 0)[2]:
         return set()
     refused, first = set(), 0
@@ -109,7 +109,7 @@ ANOTHER_ORDER = "qualifiers in another order, or wgmma without .aligned: undefin
 
 
 def compare(answer, accepted, reason):
-    """'' when heddle's answer agrees with ptxas; else what is wrong."""
+    """'' if heddle's answer agrees with ptxas; otherwise the difference."""
     if answer == "legal":
         return "" if accepted else "heddle legal, ptxas refuses"
     if "undefined (ptxas accepts)" in answer:

@@ -1,4 +1,4 @@
-/* A program with a kernel compiled ahead of time, which knows no Heddle. */
+/* A program with a kernel that was compiled ahead of time. It does not use Heddle. */
 #include <stdio.h>
 
 #include "dynamic_tokens.h"

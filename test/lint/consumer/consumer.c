@@ -1,4 +1,4 @@
-/* A stranger's program: installed headers and libraries only. */
+/* An external program: it uses only installed headers and libraries. */
 #include <heddle/context.h>
 #include <heddle/types.h>
 #include <heddle/version.h>
