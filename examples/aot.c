@@ -19,7 +19,7 @@ static unsigned char packed[HEADER + PACKED + 1];
 static uint16_t b[N][K], d[M][N]; /* bf16 */
 static void *libcuda;
 
-/* Whether this is a complete packed file of bf16 for wgmma, M x K. */
+/* Returns whether this is a complete packed file of bf16 for wgmma, M x K. */
 static int is_ours(const unsigned char *file, size_t n_bytes) {
   uint64_t size[2];
   memcpy(size, file + 24, sizeof size);

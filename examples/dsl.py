@@ -71,7 +71,7 @@ class Refused(Exception):
 
 
 def must(status):
-    """If the status is not 0, the diagnostics in the context have the reasons."""
+    """Raises Refused with the diagnostics in the context if the status is not 0."""
     if status == 0:
         return
     text, said = c.create_string_buffer(1024), []
@@ -89,7 +89,7 @@ def make(create, *arguments):
 
 
 def linear(target, k=K):
-    """D = relu(alpha * A B + C + bias), n known at launch. Errors point at the line below."""
+    """D = relu(alpha * A B + C + bias), n known at launch. Errors refer to the next line."""
     p = heddle.heddle_problem_create(b"linear", target.encode())
     heddle.heddle_problem_set_place(p, __file__.encode(), sys._getframe().f_lineno, 5)
     heddle.heddle_problem_set_size(p, DIM_M, M)
@@ -129,7 +129,7 @@ def pack(takes, weights):
 
 
 def run(kernel, takes, values):
-    """Runs one launch. values by name: memory for pointers, numbers for the rest."""
+    """Runs one launch. values by name: memory for pointers, a number otherwise."""
     n = heddle.heddle_manifest_arg_count(takes)
     args, sizes, arg = (Arg * n)(), (SIZE * n)(), ManifestArg()
     for i in range(n):

@@ -1,6 +1,6 @@
 /* A gated MLP in e4m3, with two launches and no kernel between them: the first one quantises its D.
  *
- *   up     H = swiglu(W_up X)    gated_mlp_fp8_up.heddle: e4m3, an f32 scale for 128 of a token
+ *   up     H = swiglu(W_up X)    gated_mlp_fp8_up.heddle: e4m3, an f32 scale per 128 rows
  *   down   Z = W_down H          gated_mlp_fp8_down.heddle: reads H and its scales directly
  *
  * `gated_mlp_fp8 UP.heddle DOWN.heddle` runs it on the GPU, or without a GPU in the simulator, and
@@ -41,7 +41,7 @@ static void must(heddle_status status) {
 
 /* ---- the layer's data ---- */
 
-/* rows x columns of e4m3. A block of height x width shares a scale: its maximum / 448. */
+/* rows x columns of e4m3. Each block of height x width shares one scale: its maximum / 448. */
 typedef struct matrix {
   size_t rows, columns, height, width; /* of a block */
   uint8_t *e4m3;
@@ -210,8 +210,8 @@ static double dot(const matrix *w, size_t row, const double *x) {
 
 static double silu(double x) { return x / (1 + exp(-x)); }
 
-/* Returns the number of elements of H that are off by more than e4m3 rounds: 1/16 of the value, or
- * half of the smallest step. z: the result of the layer, from an H without rounding. */
+/* Returns the number of elements of H with an error above the rounding of e4m3: 1/16 of the value,
+ * or half of the smallest step. z: the result of the layer, computed from an unrounded H. */
 static int reference(const matrix *x, const matrix *up, const matrix *down, const matrix *h,
                      double *z) {
   int wrong = 0;
