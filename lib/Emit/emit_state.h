@@ -37,10 +37,13 @@ typedef struct hd_emit_role {
   bool one_thread; /* only the elected thread runs the region */
 } hd_emit_role;
 
-/* A user's function, read once by the first kernel that needs it: reading may start a process. */
+/* A user's function, read once by the first kernel that needs it: reading may start a process. A
+ * refusal is kept, too: each of many kernels would wait for a process of its own. */
 typedef struct hd_user_read_once {
   char *name; /* owned */
-  hd_user_function *function;
+  hd_user_function *function; /* owned; NULL: refused */
+  heddle_status status;
+  heddle_context *said; /* owned: the diagnostics of a refusal */
   struct hd_user_read_once *next;
 } hd_user_read_once;
 

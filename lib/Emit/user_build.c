@@ -259,20 +259,23 @@ static heddle_status build(hd_emitter *e, const hd_user_function *f, const char 
   return status;
 }
 
-/* Reads the function, unless another kernel has already read it. */
+/* Reads the function, unless another kernel has already read it, or got a refusal. */
 static heddle_status read_once(hd_emitter *e, const char *name, const hd_user_function **f) {
   hd_user_read_once *read = e->users->first;
   while (read && strcmp(read->name, name) != 0)
     read = read->next;
   if (!read) {
-    hd_user_function *own;
-    HD_TRY(hd_user_read(e->ctx, &e->options->user, name, &own));
     read = hd_xzalloc(sizeof *read);
-    *read = (hd_user_read_once){hd_xstrdup(name), own, e->users->first};
+    *read = (hd_user_read_once){.name = hd_xstrdup(name),
+                                .said = heddle_context_create(),
+                                .next = e->users->first};
+    read->status = hd_user_read(read->said, &e->options->user, name, &read->function);
     e->users->first = read;
   }
   *f = read->function;
-  return HEDDLE_OK;
+  if (read->status != HEDDLE_OK)
+    hd_say_again(e->ctx, read->said);
+  return read->status;
 }
 
 static heddle_status read_and_build(hd_emitter *e, const char *name, const char *full) {
@@ -288,6 +291,7 @@ void hd_emit_free_users(hd_user_functions *users) {
     hd_user_read_once *next = users->first->next;
     hd_free(users->first->name);
     hd_free(users->first->function);
+    heddle_context_free(users->first->said);
     hd_free(users->first);
     users->first = next;
   }
