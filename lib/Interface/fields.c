@@ -104,33 +104,32 @@ hd_fields hd_query_of(const char *route) {
 
 /* ---- patterns ---- */
 
-/* Whether the set "[…]" at `pattern` contains a character; *end: after the set. */
-static bool set_has(const char *pattern, char c, const char **end) {
-  bool has = false;
+/* Reads the set "[…]" at `pattern`. Returns its end. */
+static const char *read_set(const char *pattern, bool has[256]) {
+  memset(has, 0, 256);
   for (pattern++; *pattern != ']'; pattern++) {
     pattern += *pattern == '\\';
-    char from = *pattern, to = from;
+    unsigned char from = (unsigned char)*pattern, to = from;
     if (pattern[1] == '-' && pattern[2] != ']') {
       pattern += 2;
       pattern += *pattern == '\\';
-      to = *pattern;
+      to = (unsigned char)*pattern;
     }
-    has |= c >= from && c <= to;
+    memset(has + from, true, (size_t)(to - from) + 1);
   }
-  *end = pattern + 1;
-  return has;
+  return pattern + 1;
 }
 
 bool hd_pattern_fits(const char *pattern, const char *text) {
-  const char *end;
+  bool has[256];
   if (!*pattern)
     return true;
-  for (pattern++; *text; text++) {
-    if (!set_has(pattern, *text, &end))
+  const char *end = read_set(pattern + 1, has);
+  for (; *text; text++) {
+    if (!has[(unsigned char)*text])
       return false;
     if (*end == '[')
-      pattern = end;
+      end = read_set(end, has);
   }
-  set_has(pattern, '\0', &end);
   return *end != '['; /* the first character is missing, as with a length below 1 */
 }

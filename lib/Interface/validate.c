@@ -183,11 +183,12 @@ static bool check_field(const check *c, const hd_field *f, const place *at, cons
   return true;
 }
 
-static const hd_field *field_named(const hd_fields *fields, const char *name) {
+/* The index of a field; -1: none has this name. */
+static int field_named(const hd_fields *fields, const char *name) {
   for (int i = 0; i < fields->n; i++)
     if (strcmp(fields->list[i].name, name) == 0)
-      return &fields->list[i];
-  return NULL;
+      return i;
+  return -1;
 }
 
 static bool unknown_field(const check *c, const hd_fields *fields, const char *name,
@@ -202,14 +203,17 @@ static bool check_object(const check *c, const hd_fields *fields, const json_t *
   json_t *value;
   if (!json_is_object(json))
     return wrong_type(c, at, json, "an object");
+  json_t **values = HD_NEW_ARRAY(c->arena, json_t *, fields->n + 1);
   json_object_foreach((json_t *)json, name, value) {
-    if (!field_named(fields, name))
+    int i = field_named(fields, name);
+    if (i < 0)
       return unknown_field(c, fields, hd_arena_strdup(c->arena, name), at);
+    values[i] = value;
   }
   for (int i = 0; i < fields->n; i++) {
     const hd_field *f = &fields->list[i];
     const place here = {at, f->name, 0};
-    value = json_object_get(json, f->name);
+    value = values[i];
     if (!value && f->required)
       return refuse(c, HD_RULE_FIELD_MISSING, &here, NULL, f->doc, NULL);
     bool absent = !value || (json_is_null(value) && !f->required);
@@ -251,9 +255,10 @@ bool hd_validate_query(hd_arena *arena, const hd_route *route, const char *const
   const char *legal;
   *query = fields.n ? json_object() : NULL;
   for (int i = 0; i < n; i++) {
-    const hd_field *f = field_named(&fields, pairs[i][0]);
-    if (!f)
+    int at = field_named(&fields, pairs[i][0]);
+    if (at < 0)
       return unknown_field(&c, &fields, pairs[i][0], &all);
+    const hd_field *f = &fields.list[at];
     json_t *value = typed(f, pairs[i][1], &legal);
     if (!value)
       return refuse(&c, HD_RULE_FIELD_TYPE, &(place){NULL, f->name, 0}, pairs[i][1], legal, NULL);

@@ -139,7 +139,7 @@ static bool heard(hd_connection *base) {
   bool any = false;
   PQconsumeInput(c->pg);
   for (PGnotify *n = PQnotifies(c->pg); n; n = PQnotifies(c->pg)) {
-    any = true;
+    any |= n->be_pid != PQbackendPID(c->pg); /* its own come back, too */
     PQfreemem(n);
   }
   return any;
