@@ -29,6 +29,7 @@ typedef struct sample {
   int32_t wish; /* the candidate for a kernel of this size */
   const hd_tuned_entry *entry; /* the measurement of exactly this size; NULL: none */
   double least; /* the shortest predicted time of all candidates */
+  bool near_power_cap; /* of a kernel for this size */
   double weight; /* the weight given by the user; 0: none */
 } sample;
 
@@ -116,9 +117,10 @@ static void predict(chooser *c) {
     int64_t mnk[3];
     sizes_at(c, x->size, mnk);
     for (int32_t i = 0; i < c->n_candidates; i++) {
-      double t = hd_schedule_cost(&c->front->problem, &c->candidate[i], mnk, c->ceilings).seconds;
-      c->seconds[i][j] = t;
-      x->least = i == 0 || t < x->least ? t : x->least;
+      hd_cost cost = hd_schedule_cost(&c->front->problem, &c->candidate[i], mnk, c->ceilings);
+      c->seconds[i][j] = cost.seconds;
+      x->least = i == 0 || cost.seconds < x->least ? cost.seconds : x->least;
+      x->near_power_cap |= i == x->wish && cost.near_power_cap;
     }
   }
 }
@@ -139,12 +141,14 @@ static double weight_of(const chooser *c, const sample *x) {
 
 /* The loss of a sample with another schedule than its own. The model is off by a few percent, so
  * that sizes which are common, measured, or not estimated by the model lose at least more than the
- * cost of a bucket. The model is least accurate for clusters, whose time depends on the power of
- * the launch: another cluster size adds 6 % at every size. Losses above 3 % have the highest
- * weight, because users notice the worst size. */
+ * cost of a bucket. The model is least accurate where power decides: another cluster size adds 6 %
+ * at every size, and another tile 4 % at a common size near the power cap. (On an H200 256x192 and
+ * 128x256 sustain the same rate at N = 8192, but at the clock that other launches leave, 256x192
+ * takes 5 to 10 % longer.) Losses above 3 % have the highest weight, because users notice the worst
+ * size. */
 static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
   enum { STEEP = 4, STEEPER = 24 };
-  const double other_cluster = 0.06, bound = 1.5 * TOLERANCE;
+  const double other_cluster = 0.06, other_tile = 0.04, bound = 1.5 * TOLERANCE;
   const sample *x = &c->sample[j];
   if (candidate == x->wish)
     return 0;
@@ -156,6 +160,10 @@ static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
                                                 : 0;
   if (c->candidate[candidate].cluster != c->candidate[x->wish].cluster)
     off = fmax(off, 0) + other_cluster;
+  bool same_tile = c->candidate[candidate].tile_m == c->candidate[x->wish].tile_m &&
+                   c->candidate[candidate].tile_n == c->candidate[x->wish].tile_n;
+  if (weight == 1 && x->near_power_cap && !same_tile)
+    off = fmax(off, 0) + other_tile;
   double steep = off > bound ? STEEPER : off > TOLERANCE ? STEEP : 1;
   return weight * fmax(steep * off, least);
 }

@@ -368,7 +368,9 @@ static hd_cost cost_of(const hd_problem *p, const hd_schedule *s, const int64_t 
   double written = m / hd_rows_of_d(p) * of.all * bytes_of(p->d.elem);
   cost.alone[HD_RESOURCE_DRAM] = (read + written) / c->dram_bytes * crowding(&u, units);
   cost.alone[HD_RESOURCE_LAUNCH] += extra;
-  cost.seconds = both(cost.seconds, power_seconds(&u, units, read + written, n));
+  double power_s = power_seconds(&u, units, read + written, n);
+  cost.near_power_cap = power_s > 0.75 * cost.seconds;
+  cost.seconds = both(cost.seconds, power_s);
   cost.seconds = extra + both(cost.seconds, cost.alone[HD_RESOURCE_DRAM]) +
                  cost.alone[HD_RESOURCE_COPY];
   cost.units = (int64_t)units;

@@ -26,6 +26,7 @@ typedef struct hd_cost {
   double seconds;
   double alone[HD_N_RESOURCES]; /* seconds if this resource were the only limit */
   hd_resource binds;            /* the bottleneck: the largest of them */
+  bool near_power_cap;          /* the term of power is over 3/4 of the time without it */
   int64_t units;                /* units of work: tiles times splits */
   double waves;                 /* units over the CTAs that run at once */
   /* Grouped problems: the columns distributed evenly, and by Zipf; else zeros. The fields above are
