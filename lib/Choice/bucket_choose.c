@@ -144,11 +144,11 @@ static double weight_of(const chooser *c, const sample *x) {
  * cost of a bucket. The model is least accurate where power decides: another cluster size adds 6 %
  * at every size, and another tile 4 % at a common size near the power cap. (On an H200 256x192 and
  * 128x256 sustain the same rate at N = 8192, but at the clock that other launches leave, 256x192
- * takes 5 to 10 % longer.) Losses above 3 % have the highest weight, because users notice the worst
- * size. */
+ * takes 5 to 10 % longer.) Losses above the tolerance have the highest weight, because users notice
+ * the worst size. */
 static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
-  enum { STEEP = 4, STEEPER = 24 };
-  const double other_cluster = 0.06, other_tile = 0.04, bound = 1.5 * TOLERANCE;
+  enum { STEEP = 24 };
+  const double other_cluster = 0.06, other_tile = 0.04;
   const sample *x = &c->sample[j];
   if (candidate == x->wish)
     return 0;
@@ -164,7 +164,7 @@ static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
                    c->candidate[candidate].tile_n == c->candidate[x->wish].tile_n;
   if (weight == 1 && x->near_power_cap && !same_tile)
     off = fmax(off, 0) + other_tile;
-  double steep = off > bound ? STEEPER : off > TOLERANCE ? STEEP : 1;
+  double steep = off > TOLERANCE ? STEEP : 1;
   return weight * fmax(steep * off, least);
 }
 
