@@ -7,6 +7,7 @@
 #include "Interface/fields.h"
 #include "Interface/interface.h"
 #include "Interface/product_key.h"
+#include "Support/memory.h"
 #include "Support/nearest.h"
 #include "Support/strbuf.h"
 
@@ -197,30 +198,40 @@ static bool unknown_field(const check *c, const hd_fields *fields, const char *n
   return refuse_name(c, HD_RULE_FIELD_UNKNOWN, at, name, &all);
 }
 
+/* values[i]: of field i; NULL: absent. */
+static bool check_values(const check *c, const hd_fields *fields, json_t *const *values,
+                         const place *at) {
+  for (int i = 0; i < fields->n; i++) {
+    const hd_field *f = &fields->list[i];
+    const place here = {at, f->name, 0};
+    if (!values[i] && f->required)
+      return refuse(c, HD_RULE_FIELD_MISSING, &here, NULL, f->doc, NULL);
+    bool absent = !values[i] || (json_is_null(values[i]) && !f->required);
+    if (!absent && !check_field(c, f, &here, values[i]))
+      return false;
+  }
+  return true;
+}
+
 static bool check_object(const check *c, const hd_fields *fields, const json_t *json,
                          const place *at) {
   const char *name;
   json_t *value;
+  bool ok = true;
   if (!json_is_object(json))
     return wrong_type(c, at, json, "an object");
-  json_t **values = HD_NEW_ARRAY(c->arena, json_t *, fields->n + 1);
+  /* not of the arena, which a waiting request keeps */
+  json_t **values = hd_xzalloc(sizeof *values * (size_t)(fields->n + 1));
   json_object_foreach((json_t *)json, name, value) {
     int i = field_named(fields, name);
-    if (i < 0)
-      return unknown_field(c, fields, hd_arena_strdup(c->arena, name), at);
+    ok = i >= 0 || unknown_field(c, fields, hd_arena_strdup(c->arena, name), at);
+    if (!ok)
+      break;
     values[i] = value;
   }
-  for (int i = 0; i < fields->n; i++) {
-    const hd_field *f = &fields->list[i];
-    const place here = {at, f->name, 0};
-    value = values[i];
-    if (!value && f->required)
-      return refuse(c, HD_RULE_FIELD_MISSING, &here, NULL, f->doc, NULL);
-    bool absent = !value || (json_is_null(value) && !f->required);
-    if (!absent && !check_field(c, f, &here, value))
-      return false;
-  }
-  return true;
+  ok = ok && check_values(c, fields, values, at);
+  hd_free(values);
+  return ok;
 }
 
 bool hd_validate(hd_arena *arena, const char *object, const json_t *json, hd_problem *problem) {
