@@ -130,7 +130,7 @@ static void predict(chooser *c) {
 /* Powers of two, and three quarters of them, are much more common as batches than other sizes. If
  * the user gives sizes, these have the user's weights and all others a small weight. */
 static double weight_of(const chooser *c, const sample *x) {
-  enum { OTHERS = 20 };
+  enum { OTHERS = 100 };
   if (c->options->n_typical)
     return x->weight > 0 ? x->weight : 1.0 / OTHERS;
   int64_t odd = x->size;
