@@ -153,16 +153,17 @@ static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
   if (candidate == x->wish)
     return 0;
   double off = c->seconds[candidate][j] / c->seconds[x->wish][j] - 1, weight = weight_of(c, x);
+  bool common = weight == 1 || x->weight > 0;
   double least = x->entry        ? 20 * TOLERANCE
                  : !c->estimates ? 1.5 * TOLERANCE
-                 : weight == 1 || x->weight > 0 ? 10 * TOLERANCE
-                 : weight > 0.5                 ? 4 * TOLERANCE
-                                                : 0;
+                 : common        ? 10 * TOLERANCE
+                 : weight > 0.5  ? 4 * TOLERANCE
+                                 : 0;
   if (c->candidate[candidate].cluster != c->candidate[x->wish].cluster)
     off = fmax(off, 0) + other_cluster;
   bool same_tile = c->candidate[candidate].tile_m == c->candidate[x->wish].tile_m &&
                    c->candidate[candidate].tile_n == c->candidate[x->wish].tile_n;
-  if (weight == 1 && x->near_power_cap && !same_tile)
+  if (common && x->near_power_cap && !same_tile)
     off = fmax(off, 0) + other_tile;
   double steep = off > TOLERANCE ? STEEP : 1;
   return weight * fmax(steep * off, least);

@@ -204,6 +204,34 @@ static bool same_tile(const hd_schedule *x, const hd_schedule *y) {
          x->ctas_per_sm == y->ctas_per_sm && x->split_k == y->split_k;
 }
 
+/* The model finds 256x192 and 128x256 equal at 8192 columns, and 128x24 3 % slower than 128x16. */
+static void common_sizes_keep_the_tile_of_their_own_kernel(void **state) {
+  (void)state;
+  static const int64_t sizes[] = {16, 32, 4096, 8192};
+  static const hd_typical_size typical[] = {{8192, 1}, {12288, 3}};
+  heddle_tuned *tuned;
+  assert_int_equal(heddle_tuned_shipped(NULL, &tuned), HEDDLE_OK);
+  const hd_bucket_options options[] = {
+      {.tuned = tuned}, {.tuned = tuned, .typical = typical, .n_typical = HD_COUNT(typical)}};
+  hd_front front = front_of("sm_90a", 5120, 13824, 65536);
+  for (size_t i = 0; i < HD_COUNT(options); i++) {
+    hd_bucket_plan plan;
+    assert_int_equal(hd_bucket_choose(NULL, &front, &options[i], &plan), HEDDLE_OK);
+    for (size_t j = i ? HD_COUNT(sizes) - 1 : 0; j < HD_COUNT(sizes); j++) {
+      const int64_t mnk[3] = {5120, sizes[j], 13824};
+      const hd_tuned_entry *entry;
+      hd_schedule own;
+      assert_int_equal(hd_choose_for_sizes(NULL, &front, tuned, mnk, NULL, &entry, &own),
+                       HEDDLE_OK);
+      const hd_schedule *s = &hd_bucket_plan_find(&plan, sizes[j])->words.value;
+      if (s->tile_m != own.tile_m || s->tile_n != own.tile_n)
+        fail_msg("another tile at n = %lld", (long long)sizes[j]);
+    }
+  }
+  heddle_tuned_free(tuned);
+  hd_front_free(&front);
+}
+
 /* A schedule that spilled is not chosen again, nor one that needs as many registers. Every choice
  * is legal, also where sizes are dynamic and where a family has no ranking. */
 static void what_spilled_is_passed_over(void **state) {
@@ -248,6 +276,7 @@ int main(void) {
       cmocka_unit_test(the_order_of_d_keeps_the_tile),
       cmocka_unit_test(the_users_borders_stand),
       cmocka_unit_test(fixed_sizes_have_no_buckets),
+      cmocka_unit_test(common_sizes_keep_the_tile_of_their_own_kernel),
       cmocka_unit_test(what_spilled_is_passed_over),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
