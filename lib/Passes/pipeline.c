@@ -55,7 +55,9 @@ static const hd_pass pipeline[] = {
      HD_LEVEL_ROLE, false, HD_N_ATTRS, unfit_to_sync},
     {"insert_fences", hd_pass_insert_fences, "adds the fences",
      HD_LEVEL_ROLE, true, HD_N_ATTRS, unfit_to_fence},
-    {"check", hd_pass_check, "checks the synchronisation independently of these two passes",
+    {"unswitch", hd_pass_unswitch, "takes the choice between boxes of B out of the producer's loop",
+     HD_LEVEL_ROLE, true, HD_N_ATTRS, NULL},
+    {"check", hd_pass_check, "checks the synchronisation independently of the passes before it",
      HD_LEVEL_ROLE, true, HD_N_ATTRS, NULL},
 };
 
