@@ -170,14 +170,16 @@ static heddle_status print_plan(heddle_context *ctx, const hd_bench_problem *pro
   return status;
 }
 
-/* With the schedule that both kernels have, or else with the buckets that its user would get. */
+/* With the schedule of the fixed kernel, all keys given (the default of a key can depend on N), or
+ * else with the buckets that its user would get. */
 static heddle_status add_dynamic(heddle_context *ctx, const hd_bench_problem *problem,
                                  const orders *of, const hd_bench_options *o,
                                  const char *target, ways *out) {
   char *text[2] = {NULL, NULL};
   heddle_status status = HEDDLE_OK;
   if (o->n_schedules) {
-    add_texts(out, (char *const[2]){hd_xstrdup(o->schedule[0]), NULL}, true, false);
+    char *same = hd_xstrdup(out->list[out->n - 1].schedule);
+    add_texts(out, (char *const[2]){same, NULL}, true, false);
     return HEDDLE_OK;
   }
   for (int i = 0; i < 2 && status == HEDDLE_OK; i++)

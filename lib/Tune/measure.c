@@ -26,7 +26,8 @@ hd_rounds hd_rounds_quick(int64_t n) {
 }
 
 hd_rounds hd_rounds_long(int64_t n) {
-  return hd_measure_is_large(n) ? (hd_rounds){6, 40e-3, 40e-3, 0} : hd_rounds_for(n);
+  return hd_measure_is_large(n) ? (hd_rounds){8, 40e-3, 40e-3, 0}
+                                 : (hd_rounds){12, 3e-3, 1e-3, 0};
 }
 
 hd_rounds hd_rounds_brief(int64_t n) {
@@ -81,7 +82,8 @@ static heddle_status take_turn(heddle_context *ctx, const hd_device *device, con
 
 /* Whether the remaining rounds can be skipped (hd_rounds.enough). */
 static bool settled(const hd_rounds *rounds, double *samples, int32_t n, int32_t done) {
-  if (done <= rounds->n_rounds / 2 || rounds->enough <= 0)
+  bool is_balanced = done % n == 0 || n > rounds->n_rounds / 2; /* each began as many rounds */
+  if (done <= rounds->n_rounds / 2 || rounds->enough <= 0 || !is_balanced)
     return false;
   for (int32_t i = 0; i < n; i++) {
     hd_timing t = summary(&samples[i * rounds->n_rounds], done);

@@ -32,8 +32,8 @@ typedef struct hd_rounds {
   int32_t n_rounds;    /* up to HD_MOST_ROUNDS */
   double seconds;      /* timed launches of one contender in one round */
   double warm_seconds; /* untimed launches before them */
-  /* Stops after more than half the rounds if max - min of each contender is at most this fraction
-   * of its median; 0: runs all rounds. */
+  /* Stops after more than half the rounds, of which each contender began as many, if max - min of
+   * each contender is at most this fraction of its median; 0: runs all rounds. */
   double enough;
 } hd_rounds;
 
@@ -47,9 +47,9 @@ bool hd_measure_is_large(int64_t n);
 
 /* The rounds of the protocol: 9 of 3 ms; for large products 5 of 12 ms after 12 ms untimed. */
 hd_rounds hd_rounds_for(int64_t n);
-/* For ratios within a percent: of large products 6 of 40 ms after 40 ms untimed, in which the power
- * cap takes effect. The first contender of a round still runs up to 7 % faster, so of two
- * contenders each begins half of the rounds. */
+/* For ratios within a percent: 12 of 3 ms; for large products 8 of 40 ms after 40 ms untimed, in
+ * which the power cap takes effect. The clock falls during the rounds, and who begins a round may
+ * run up to 7 % faster, so of two or four contenders each begins as many rounds. */
 hd_rounds hd_rounds_long(int64_t n);
 /* For one of many candidates: 3 of 1 ms; for large products 3 of 4 ms after 4 ms untimed. */
 hd_rounds hd_rounds_quick(int64_t n);
