@@ -82,7 +82,8 @@ static heddle_status take_turn(heddle_context *ctx, const hd_device *device, con
 
 /* Whether the remaining rounds can be skipped (hd_rounds.enough). */
 static bool settled(const hd_rounds *rounds, double *samples, int32_t n, int32_t done) {
-  bool is_balanced = done % n == 0 || n > rounds->n_rounds / 2; /* each began as many rounds */
+  /* Each of a few contenders began as many rounds. n is 0 if all were wrong. */
+  bool is_balanced = n == 0 || n > rounds->n_rounds / 2 || done % n == 0;
   if (done <= rounds->n_rounds / 2 || rounds->enough <= 0 || !is_balanced)
     return false;
   for (int32_t i = 0; i < n; i++) {
