@@ -340,6 +340,24 @@ static void every_band_is_compared(void **state) {
   free(d);
 }
 
+/* Each kernel would fill in `cluster` for its own N: 1 for N = 48, 2 for an N known at launch. */
+static void both_kernels_have_the_schedule(void **state) {
+  (void)state;
+  static const char *const schedules[] = {"tile=64x48x64 warps=4x1 stages=18"};
+  hd_bench_problem wide = {
+      .elem = HEDDLE_BF16, .d_elem = HEDDLE_BF16, .m = 5120, .n = N, .k = 5120};
+  hd_bench_options o = {
+      .schedule = schedules, .n_schedules = 1, .dynamic = true, .order = HD_BENCH_ROW};
+  hd_bench_way *way;
+  int32_t n;
+  assert_int_equal(hd_bench_ways(NULL, &wide, &o, "sm_90a", &way, &n), HEDDLE_OK);
+  assert_int_equal(n, 2);
+  assert_true(!way[0].dynamic && way[1].dynamic);
+  assert_non_null(strstr(way[0].schedule, "cluster=1"));
+  assert_string_equal(way[1].schedule, way[0].schedule);
+  hd_bench_ways_free(way, n);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(what_is_right_is_checked_whole, setup, teardown),
@@ -354,6 +372,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(rounds_that_agree_are_enough, setup, teardown),
       cmocka_unit_test(kernels_of_cases_to_come_are_cached),
       cmocka_unit_test(every_band_is_compared),
+      cmocka_unit_test(both_kernels_have_the_schedule),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
