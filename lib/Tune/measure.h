@@ -48,8 +48,8 @@ bool hd_measure_is_large(int64_t n);
 /* The rounds of the protocol: 9 of 3 ms; for large products 5 of 12 ms after 12 ms untimed. */
 hd_rounds hd_rounds_for(int64_t n);
 /* For ratios within a percent: 12 of 3 ms; for large products 8 of 40 ms after 40 ms untimed, in
- * which the power cap takes effect. The clock falls during the rounds, and who begins a round may
- * run up to 7 % faster, so of two or four contenders each begins as many rounds. */
+ * which the power cap takes effect. The clock falls during the rounds, so their number is a
+ * multiple of two and of four: each of so many contenders begins as many. */
 hd_rounds hd_rounds_long(int64_t n);
 /* For one of many candidates: 3 of 1 ms; for large products 3 of 4 ms after 4 ms untimed. */
 hd_rounds hd_rounds_quick(int64_t n);

@@ -48,7 +48,7 @@ static const char about[] =
     "\n"
     "--dynamic interleaves one kernel whose N is known only at launch with the kernel for a\n"
     "fixed N: for each type, M and K at 16 sizes of N, unless -n gives one. It prints the\n"
-    "geometric mean and the worst ratio of fixed time over dynamic time. Half of the rounds\n"
+    "geometric mean and the worst ratio of fixed time over dynamic time. Fewer rounds\n"
     "suffice if all are within 0.5 %. With --cache the kernels of later cases are compiled\n"
     "meanwhile. With one --schedule both kernels have it: the cost of an unknown N alone.\n"
     "\n"

@@ -18,6 +18,7 @@
 #include "Bench/bench.h"
 #include "Bench/compile_ahead.h"
 #include "Tune/bench_operands.h"
+#include "Tune/measure.h"
 #include "Bench/whole_check.h"
 #include "Tune/workload.h"
 
@@ -284,6 +285,24 @@ static void rounds_that_agree_are_enough(void **state) {
   assert_true(n_launches[1] < n_launches[0]);
 }
 
+/* The clock of a device falls during the rounds: of two contenders each begins as many. */
+static void each_contender_begins_as_many_rounds(void **state) {
+  fixture *f = *state;
+  static const char *const schedules[] = {"tile=64x48 stages=2", "tile=64x48 stages=3"};
+  hd_bench_options o = {.schedule = schedules, .n_schedules = 2, .n_jobs = 1, .seed = SEED,
+                        .order = HD_BENCH_ROW, .enough = 0.005};
+  hd_bench_result result;
+  int32_t n = 0;
+  assert_int_equal(hd_bench_run(NULL, f->device, &problem, &o, f->host, &result), HEDDLE_OK);
+  assert_int_equal(result.n_rows, 2);
+  for (int32_t i = 0; i < result.row[0].n_rounds; i++)
+    n += result.row[0].round[i] > 0;
+  assert_int_equal(n, 6); /* five of nine would do if that were balanced */
+  free(result.row);
+  for (int64_t i = 1; i <= 8192; i *= 2)
+    assert_int_equal(hd_rounds_long(i).n_rounds % 4, 0);
+}
+
 static int n_files;
 
 static int count_file(const char *path, const struct stat *s, int type, struct FTW *at) {
@@ -370,6 +389,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_type_without_a_way_is_said_to_be, setup, teardown),
       cmocka_unit_test_setup_teardown(the_tuner_times_what_is_right, setup, teardown),
       cmocka_unit_test_setup_teardown(rounds_that_agree_are_enough, setup, teardown),
+      cmocka_unit_test_setup_teardown(each_contender_begins_as_many_rounds, setup, teardown),
       cmocka_unit_test(kernels_of_cases_to_come_are_cached),
       cmocka_unit_test(every_band_is_compared),
       cmocka_unit_test(both_kernels_have_the_schedule),
