@@ -71,24 +71,27 @@ static const hd_field queries[] = {
 #include "Interface/routes.def"
 };
 
-bool hd_object_at(int i, hd_fields *out) {
-  size_t at = 0, end;
-  for (; at < HD_COUNT(fields); at++)
-    if (!fields[at].name && i-- == 0)
-      break;
-  if (at == HD_COUNT(fields))
-    return false;
-  for (end = at + 1; end < HD_COUNT(fields) && fields[end].name;)
+/* The object that begins at an entry. */
+static hd_fields object_from(size_t at) {
+  size_t end = at + 1;
+  while (end < HD_COUNT(fields) && fields[end].name)
     end++;
-  *out = (hd_fields){&fields[at + 1], (int)(end - at - 1), fields[at].owner, fields[at].doc};
-  return true;
+  return (hd_fields){&fields[at + 1], (int)(end - at - 1), fields[at].owner, fields[at].doc};
+}
+
+bool hd_object_at(int i, hd_fields *out) {
+  for (size_t at = 0; at < HD_COUNT(fields); at++)
+    if (!fields[at].name && i-- == 0) {
+      *out = object_from(at);
+      return true;
+    }
+  return false;
 }
 
 hd_fields hd_fields_of(const char *object) {
-  hd_fields f;
-  for (int i = 0; hd_object_at(i, &f); i++)
-    if (strcmp(f.name, object) == 0)
-      return f;
+  for (size_t at = 0; at < HD_COUNT(fields); at++)
+    if (!fields[at].name && strcmp(fields[at].owner, object) == 0)
+      return object_from(at);
   return (hd_fields){0};
 }
 
@@ -120,13 +123,13 @@ static const char *read_set(const char *pattern, bool has[256]) {
   return pattern + 1;
 }
 
-bool hd_pattern_fits(const char *pattern, const char *text) {
+bool hd_pattern_fits(const char *pattern, const char *text, size_t n) {
   bool has[256];
   if (!*pattern)
     return true;
   const char *end = read_set(pattern + 1, has);
-  for (; *text; text++) {
-    if (!has[(unsigned char)*text])
+  for (size_t i = 0; i < n; i++) {
+    if (!has[(unsigned char)text[i]])
       return false;
     if (*end == '[')
       end = read_set(end, has);

@@ -3,6 +3,7 @@
 #define HD_FIELDS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef enum hd_field_type {
   HD_FIELD_TEXT,  /* checked with `pattern`; "": any text */
@@ -41,7 +42,7 @@ typedef struct hd_fields {
 bool hd_object_at(int i, hd_fields *fields);
 hd_fields hd_fields_of(const char *object);
 hd_fields hd_query_of(const char *route);
-/* Whether a text matches a pattern of the forms ^[set]*$, ^[set]+$, ^[set][set]*$. */
-bool hd_pattern_fits(const char *pattern, const char *text);
+/* Whether a text of n bytes matches a pattern of the forms ^[set]*$, ^[set]+$, ^[set][set]*$. */
+bool hd_pattern_fits(const char *pattern, const char *text, size_t n);
 
 #endif

@@ -130,7 +130,7 @@ static bool check_text(const check *c, const hd_kind *kind, const place *at, con
     return check_key(c, at, text);
   if (!check_count(c, at, strlen(text), "bytes", least, most))
     return false;
-  return hd_pattern_fits(kind->pattern, text) ||
+  return hd_pattern_fits(kind->pattern, text, strlen(text)) ||
          refuse(c, HD_RULE_FIELD_VALUE, at, shown(c, json), kind->pattern, NULL);
 }
 

@@ -236,8 +236,8 @@ void hd_route_release(hd_request *r) {
 
 /* ---- measurements ---- */
 
-/* The text of the list. The body is an object with only this field, so the list is between the
- * first and the last bracket. */
+/* The text of the list: it, or an object with only this field. So it is between the first and the
+ * last bracket. */
 static const char *list_text(hd_request *r) {
   char *end = strrchr(r->raw, ']');
   end[1] = '\0';
@@ -246,12 +246,11 @@ static const char *list_text(hd_request *r) {
 
 /* A single statement: the measurements are durable when it returns. */
 void hd_route_measure(hd_request *r) {
-  const json_t *list = json_object_get(r->body, "measurements");
   const char *text = list_text(r);
   hd_rows lease, rows;
   if (!hd_lease_get(r, &lease) || !HD_RUN(r, measurement_add, &rows, "ti", text, r->path[0]))
     return;
-  if (rows.changed < (int64_t)json_array_size(list)) { /* some existed already: are they equal? */
+  if (rows.changed < (int64_t)r->n_rows) { /* some existed already: are they equal? */
     if (!HD_RUN(r, measurement_differs, &rows, "ti", text, r->path[0]))
       return;
     if (rows.n) {

@@ -27,8 +27,9 @@ typedef struct hd_request {
   char id[17];
   hd_who who;
   json_t *query; /* owned: validated and typed parameters; NULL: none */
-  json_t *body;  /* owned: the validated object */
-  char *raw;     /* owned: the text of body, for a handler that passes it on */
+  json_t *body;  /* owned: the validated object; NULL: none, or only raw */
+  char *raw;     /* owned: measurements as text; NULL: another route */
+  size_t n_rows; /* of raw */
   double begun;  /* monotonic seconds */
 
   hd_store *store; /* borrowed while a worker handles the request */

@@ -276,17 +276,12 @@ static bool take(incoming *in, const char *data, size_t n) {
   return in->n <= SWALLOW_BYTES;
 }
 
-static bool read_body(incoming *in) {
+static bool parse(incoming *in) {
   hd_request *r = &in->request;
   json_error_t error;
   hd_problem problem;
-  if (!hd_route_has_body(r->route))
-    return true;
   r->body = json_loadb(in->body ? in->body : "", in->n, JSON_REJECT_DUPLICATES, &error);
-  if (r->route->id == HD_ROUTE_measure)
-    r->raw = in->body;
-  else
-    hd_free(in->body);
+  hd_free(in->body);
   in->body = NULL;
   if (!r->body)
     return hd_refuse(r, HD_RULE_BODY_JSON,
@@ -294,6 +289,28 @@ static bool read_body(incoming *in) {
                      error.text, "one JSON object, every name once", NULL);
   return hd_validate(&r->arena, r->route->body, r->body, &problem) ||
          hd_refuse_problem(r, &problem);
+}
+
+/* Measurements are passed on as text: as it came if all of it is usual, else written anew. */
+static bool read_measurements(incoming *in) {
+  hd_request *r = &in->request;
+  if (in->body && hd_scan(r->route->body, in->body, in->n, &r->n_rows)) {
+    r->raw = in->body;
+    in->body = NULL;
+    return true;
+  }
+  if (!parse(in))
+    return false;
+  const json_t *list = json_object_get(r->body, "measurements");
+  r->raw = json_dumps(list, JSON_COMPACT);
+  r->n_rows = json_array_size(list);
+  return true;
+}
+
+static bool read_body(incoming *in) {
+  const hd_route *route = in->request.route;
+  return !hd_route_has_body(route) ||
+         (route->id == HD_ROUTE_measure ? read_measurements(in) : parse(in));
 }
 
 /* ---- one request ---- */

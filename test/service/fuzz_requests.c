@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static unsigned long long n_accepted[4]; /* routes, queries, bodies, keys */
+static unsigned long long n_accepted[5]; /* routes, queries, bodies, keys, scanned bodies */
 
 static void must(bool holds, const char *what) {
   if (holds)
@@ -40,14 +40,22 @@ static void try_race(const json_t *race) {
 static void try_body(hd_request *r, const char *text, size_t n) {
   json_error_t error;
   hd_problem problem;
+  size_t n_elements;
+  bool scanned = hd_scan(r->route->body, text, n, &n_elements);
   r->body = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
+  must(r->body || !scanned, "the scanner accepts what is no JSON");
   if (!r->body)
     return;
   if (!hd_validate(&r->arena, r->route->body, r->body, &problem)) {
+    must(!scanned, "the scanner accepts what is refused");
     hd_refuse_problem(r, &problem);
     return;
   }
+  const json_t *list = json_object_get(r->body, "measurements");
+  must(!scanned || !json_is_array(list) || n_elements == json_array_size(list),
+       "the scanner counts wrongly");
   n_accepted[2]++;
+  n_accepted[4] += scanned;
   const json_t *race = json_object_get(r->body, "race");
   if (race)
     try_race(race);
@@ -156,7 +164,8 @@ static const seed seeds[] = {
      ",\"build\":{\"version\":\"0.1.0\",\"sources\":\"b1\"},\"wait_s\":10}"},
     {2, HD_ROUTE_measure,
      "{\"measurements\":[{\"seq\":0,\"schedule\":\"tile=128x64\",\"verdict\":\"ok\",\"us\":9.5,"
-     "\"cubin\":\"ab\",\"throttle\":4}]}"},
+     "\"cubin\":\"ab\",\"throttle\":4},{\"verdict\":\"hang\",\"schedule\":\"a=1\",\"seq\":1,"
+     "\"us\":1.25e+2,\"why\":null}]}"},
     {2, HD_ROUTE_finish,
      "{\"outcome\":\"done\",\"begin\":{\"read_us\":1,\"kernel_us\":2.5},\"race\":{\"mode\":"
      "\"alone\","
@@ -228,8 +237,9 @@ int main(int argc, char **argv) {
     LLVMFuzzerTestOneInput(data, n);
   }
   printf(
-      "%llu requests, nothing found; accepted: %llu routes, %llu queries, %llu bodies, %llu keys\n",
-      count, n_accepted[0], n_accepted[1], n_accepted[2], n_accepted[3]);
+      "%llu requests, nothing found; accepted: %llu routes, %llu queries, %llu bodies (%llu scanned), "
+      "%llu keys\n",
+      count, n_accepted[0], n_accepted[1], n_accepted[2], n_accepted[4], n_accepted[3]);
   return 0;
 }
 

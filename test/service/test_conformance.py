@@ -1,5 +1,6 @@
 """test_conformance.py sqlite|postgresql [TEST...]: the protocol of docs/service.md on one store."""
 import json
+import math
 import sys
 import threading
 import time
@@ -294,6 +295,19 @@ class Measurements(Case):
         self.assertEqual(self.send(lease, row(1, us=8.5), row(2)).status, 204)
         answer = self.send(lease, row(2, us=1.0))
         self.assertEqual(key_error(answer), (409, "measurement.differs"))
+
+    def test_a_figure_is_stored_as_the_double_it_rounds_to(self):
+        self.submit(product())
+        lease = self.claim()
+        path = f"/v1/leases/{lease['lease']}/measurements"
+        for seq, text in enumerate(("0.30000000000000004", "0.1000000000000000055511151231257827", "-0.0", "1E+2",
+                                    "1e-320", "1e-400")):
+            body = '{"measurements": [{"seq": %d, "schedule": "a=1", "verdict": "ok", "us": %s}]}' % (seq, text)
+            answer = self.client.post(path, body)
+            self.assertEqual(answer.status, 204, (text, answer.body))
+            self.assertEqual(self.send(lease, row(seq, "a=1", us=float(text))).status, 204)
+            again = self.send(lease, row(seq, "a=1", us=math.nextafter(float(text), 1000)))
+            self.assertEqual(key_error(again), (409, "measurement.differs"))
 
     def test_a_finish_waits_for_its_measurements(self):
         self.submit(product())
