@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "Support/arena.h"
+
 void hd_html_text(hd_strbuf *out, const char *text) {
   for (; *text; text++) {
     const char *as = *text == '<'   ? "&lt;"
@@ -107,4 +109,35 @@ void hd_html_bar(hd_strbuf *out, double part, const char *class) {
                    "<svg class=\"bar %s\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" "
                    "aria-hidden=\"true\"><rect width=\"%.2f\" height=\"10\"/></svg>",
                    class, part * 100);
+}
+
+void hd_html_time(hd_strbuf *out, const char *time) {
+  hd_strbuf_printf(out, "<time datetime=\"%s\">%.10s %.8s</time>", time, time, time + 11);
+}
+
+void hd_html_code(hd_strbuf *out, const char *text) {
+  hd_strbuf_add(out, "<code>");
+  hd_html_text(out, text);
+  hd_strbuf_add(out, "</code>");
+}
+
+void hd_html_hash(hd_strbuf *out, const char *text) {
+  hd_strbuf_add(out, "<code title=\"");
+  hd_html_text(out, text);
+  hd_strbuf_add(out, "\">");
+  for (int i = 0; i < 8 && text[i]; i++)
+    hd_html_text(out, (char[]){text[i], '\0'});
+  hd_strbuf_add(out, "</code>");
+}
+
+void hd_html_duration(hd_strbuf *out, double seconds) {
+  static const struct {
+    double seconds;
+    const char *unit;
+  } units[] = {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}};
+  size_t i = 0;
+  while (i < HD_COUNT(units) - 1 && seconds < 2 * units[i].seconds)
+    i++;
+  hd_strbuf_printf(out, "<span class=\"n\">%.0f %s</span>", seconds / units[i].seconds,
+                   units[i].unit);
 }

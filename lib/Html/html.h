@@ -40,6 +40,12 @@ void hd_html_table(hd_strbuf *out, const char *heading, const void *rows, int n_
  * class of the style sheet ("": default). */
 void hd_html_number(hd_strbuf *out, double value, int decimals);
 void hd_html_bar(hd_strbuf *out, double part, const char *class);
+/* A time as YYYY-MM-DDThh:mm:ss…; code; the first digits of a hash, whose tooltip is the full one;
+ * a duration in the largest unit of which there are two. */
+void hd_html_time(hd_strbuf *out, const char *time);
+void hd_html_code(hd_strbuf *out, const char *text);
+void hd_html_hash(hd_strbuf *out, const char *text);
+void hd_html_duration(hd_strbuf *out, double seconds);
 
 /* A strip of spans side by side, to scale. `name` is shown within the span if it fits; `about` is
  * the tooltip. */

@@ -72,14 +72,19 @@ const hd_route *hd_route_find(const char *method, const char *path, int64_t valu
 
 /* Whether `json` matches an object of fields.def; false: *problem names the first wrong field. */
 bool hd_validate(hd_arena *arena, const char *object, const json_t *json, hd_problem *problem);
-/* Whether a body of n bytes, followed by NUL, is certainly JSON that matches an object of fields.def:
- * what it accepts, jansson (each name once) and hd_validate accept. False: ask them. *n_elements: the
- * length of the last list that is a field of the object; 0: none. */
+/* Whether a body of n bytes, followed by NUL, is certainly JSON that matches an object of
+ * fields.def: what it accepts, jansson (each name once) and hd_validate accept. False: ask them.
+ * *n_elements: the length of the last list that is a field of the object; 0: none. */
 bool hd_scan(const char *object, const char *text, size_t n, size_t *n_elements);
 /* Converts the query parameters of a route to a typed object (owned; NULL: the route has no
  * parameters). *query is set even if the result is false. */
 bool hd_validate_query(hd_arena *arena, const hd_route *route, const char *const (*pairs)[2], int n,
                        json_t **query, hd_problem *problem);
+
+/* Fields of a validated object; a bool is an int of 0 or 1. */
+const char *hd_text_of(const json_t *object, const char *name, const char *otherwise);
+int64_t hd_int_of(const json_t *object, const char *name, int64_t otherwise);
+double hd_num_of(const json_t *object, const char *name); /* NaN: absent */
 
 /* The interface as an OpenAPI 3.1 document; owned. */
 char *hd_openapi_text(void);

@@ -1,6 +1,7 @@
 /* Validates bodies and queries with fields.def and routes.def. Refuses the first error, with its
  * location. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -283,4 +284,23 @@ bool hd_validate_query(hd_arena *arena, const hd_route *route, const char *const
       return refuse(&c, HD_RULE_FIELD_MISSING, &(place){NULL, f->name, 0}, NULL, f->doc, NULL);
   }
   return true;
+}
+
+/* ---- validated objects ---- */
+
+const char *hd_text_of(const json_t *object, const char *name, const char *otherwise) {
+  const char *text = json_string_value(json_object_get(object, name));
+  return text ? text : otherwise;
+}
+
+int64_t hd_int_of(const json_t *object, const char *name, int64_t otherwise) {
+  const json_t *value = json_object_get(object, name);
+  return json_is_integer(value)   ? json_integer_value(value)
+         : json_is_boolean(value) ? json_is_true(value)
+                                  : otherwise;
+}
+
+double hd_num_of(const json_t *object, const char *name) {
+  const json_t *value = json_object_get(object, name);
+  return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }

@@ -4,6 +4,7 @@
 
 #include "Service/decide.h"
 #include "Service/service_state.h"
+#include "Support/statistics.h"
 
 /* ---- versions and heads ---- */
 

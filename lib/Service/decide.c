@@ -2,8 +2,9 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "Support/statistics.h"
 
 static const double CHANCE = 0.05; /* p of the sign test up to which the current choice is
                                       replaced */
@@ -11,18 +12,6 @@ static const double CANARY = 0.02; /* maximum relative deviation of a canary */
 enum { MIN_HISTORY = 3 };          /* leases with canaries that are needed for a GPU's own median */
 /* NVML's throttle reasons: software and hardware thermal slowdown, hardware slowdown. */
 enum { THERMAL = 0x20 | 0x40 | 0x8 };
-
-static int ascending(const void *x, const void *y) {
-  double a = *(const double *)x, b = *(const double *)y;
-  return (a > b) - (a < b);
-}
-
-double hd_median(double *values, int n) {
-  if (n == 0)
-    return NAN;
-  qsort(values, (size_t)n, sizeof *values, ascending);
-  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
 
 void hd_race_read(const json_t *race, hd_race_figures *f) {
   const json_t *list = json_object_get(race, "contenders");
@@ -43,22 +32,6 @@ void hd_race_read(const json_t *race, hd_race_figures *f) {
     if (strcmp(out->role, "default") == 0)
       f->first = i;
   }
-}
-
-double hd_sign_test(const double *x, const double *y, int n) {
-  int wins = 0, decided = 0;
-  for (int i = 0; i < n; i++) {
-    wins += x[i] < y[i];
-    decided += x[i] != y[i];
-  }
-  double chance = 0, term = pow(0.5, decided); /* for k = 0 wins; the next term is times (n - k) /
-                                                  (k + 1) */
-  for (int k = 0; k <= decided; k++) {
-    if (k >= wins)
-      chance += term;
-    term *= (double)(decided - k) / (k + 1);
-  }
-  return chance;
 }
 
 static bool is_rejected(const char *schedule, const char *const *rejected, int n) {

@@ -26,10 +26,6 @@ void hd_race_read(const json_t *race, hd_race_figures *figures);
 /* The index of the chosen contender. incumbent: the schedule of the current choice; NULL: none. */
 int hd_race_decide(const hd_race_figures *figures, const char *incumbent,
                    const char *const *rejected, int n_rejected);
-/* The probability that x wins at least as many rounds against y by chance; ties are ignored. */
-double hd_sign_test(const double *x, const double *y, int n);
-/* The median of n values, which are sorted in place; NaN if n is 0. */
-double hd_median(double *values, int n);
 
 /* A lease's canaries, which show the state of the GPU. us: begin read, begin kernel, end read, end
  * kernel; NaN: absent. */

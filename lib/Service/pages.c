@@ -5,6 +5,7 @@
 #include "Service/decide.h"
 #include "Service/row_cells.h"
 #include "Service/service_state.h"
+#include "Support/statistics.h"
 
 void hd_route_style(hd_request *r) {
   hd_answer_text(r, 200, "text/css", hd_xstrdup(hd_html_style()));
@@ -182,9 +183,9 @@ static void cell_schedule(hd_strbuf *out, const void *rows, int row, int col) {
     for (size_t i = 0; i < HD_COUNT(keys); i++)
       if (strncmp(word, keys[i], strlen(keys[i])) == 0)
         hd_strbuf_printf(out, "%s%.*s", i ? " " : "", (int)strcspn(word, " <>&\""), word);
-  hd_strbuf_add(out, "</code></summary><code>");
-  hd_html_text(out, text);
-  hd_strbuf_add(out, "</code></details>");
+  hd_strbuf_add(out, "</code></summary>");
+  hd_html_code(out, text);
+  hd_strbuf_add(out, "</details>");
 }
 
 static const hd_html_column choice_columns[] = {
@@ -282,9 +283,9 @@ static void add_newest_race(hd_strbuf *out, const hd_rows *races) {
     if (i != f.first)
       hd_strbuf_printf(out, "%.3g",
                        hd_sign_test(f.list[i].round, f.list[f.first].round, f.list[i].n_rounds));
-    hd_strbuf_add(out, "</td><td><code>");
-    hd_html_text(out, f.list[i].schedule);
-    hd_strbuf_add(out, "</code></td></tr>\n");
+    hd_strbuf_add(out, "</td><td>");
+    hd_html_code(out, f.list[i].schedule);
+    hd_strbuf_add(out, "</td></tr>\n");
   }
   hd_strbuf_add(out, "</tbody></table>\n");
   json_decref(race);

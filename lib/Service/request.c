@@ -1,6 +1,5 @@
 #include "Service/request.h"
 
-#include <math.h>
 #include <microhttpd.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -125,23 +124,4 @@ bool hd_event(hd_request *r, const char *kind, int64_t job, int64_t lease, const
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   return HD_RUN(r, event_add, &rows, "ttiit", kind, r->who.name, job, lease, text);
-}
-
-/* ---- validated objects ---- */
-
-const char *hd_text_of(const json_t *object, const char *name, const char *otherwise) {
-  const char *text = json_string_value(json_object_get(object, name));
-  return text ? text : otherwise;
-}
-
-int64_t hd_int_of(const json_t *object, const char *name, int64_t otherwise) {
-  const json_t *value = json_object_get(object, name);
-  return json_is_integer(value)   ? json_integer_value(value)
-         : json_is_boolean(value) ? json_is_true(value)
-                                  : otherwise;
-}
-
-double hd_num_of(const json_t *object, const char *name) {
-  const json_t *value = json_object_get(object, name);
-  return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }

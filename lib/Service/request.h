@@ -85,11 +85,6 @@ bool hd_begin(hd_request *r);
 bool hd_event(hd_request *r, const char *kind, int64_t job, int64_t lease, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* Fields of a validated object. */
-const char *hd_text_of(const json_t *object, const char *name, const char *otherwise);
-int64_t hd_int_of(const json_t *object, const char *name, int64_t otherwise);
-double hd_num_of(const json_t *object, const char *name); /* NaN: absent */
-
 /* One handler for each route. */
 #define ROUTE(name, ...) void hd_route_##name(hd_request *r);
 #define QUERY(...)

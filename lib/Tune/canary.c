@@ -1,10 +1,10 @@
 #include "Tune/canary.h"
 
-#include <stdlib.h>
 
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "Support/memory.h"
+#include "Support/statistics.h"
 #include "Support/strbuf.h"
 
 enum {
@@ -76,11 +76,6 @@ static heddle_status launch(heddle_context *ctx, void *user, size_t index, void 
   return hd_device_launch(ctx, l->device, l->kernel, l->n_ctas, THREADS, params, stream);
 }
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* Runs the load untimed for 0.1 s first, so that the clock ramps up. */
 static heddle_status time_load(heddle_context *ctx, load *l, double *median) {
   static const double WARM_S = 0.1;
@@ -89,8 +84,7 @@ static heddle_status time_load(heddle_context *ctx, load *l, double *median) {
     HD_TRY(hd_time_stream(ctx, l->device, launch, l, LAUNCHES, &sample[0]));
   for (int i = 0; i < SAMPLES; i++)
     HD_TRY(hd_time_stream(ctx, l->device, launch, l, LAUNCHES, &sample[i]));
-  qsort(sample, SAMPLES, sizeof *sample, ascending);
-  *median = sample[SAMPLES / 2];
+  *median = hd_median(sample, SAMPLES);
   return HEDDLE_OK;
 }
 

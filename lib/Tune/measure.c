@@ -1,11 +1,11 @@
 #include "Tune/measure.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "Support/arena.h"
 #include "Support/diag.h"
+#include "Support/statistics.h"
 
 enum { MAX_GRAPH_LAUNCHES = 4096 };
 
@@ -34,13 +34,8 @@ hd_rounds hd_rounds_brief(int64_t n) {
   return hd_measure_is_large(n) ? (hd_rounds){2, 40e-3, 40e-3, 0} : hd_rounds_quick(n);
 }
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static hd_timing summary(double *samples, int32_t n) {
-  qsort(samples, (size_t)n, sizeof *samples, ascending);
+  hd_sort(samples, n);
   return (hd_timing){samples[n / 2], samples[0], samples[n - 1]};
 }
 

@@ -18,6 +18,7 @@ INJECTED = {  # file: (content, the finding)
     "lib/Bare/x.c": ("\n", "lib/Bare: readme"),
     "lib/Wordy/README.md": ("line\n" * 41, "41 lines"),
     "lib/Wordy/long.c": ("\n" * 601, "length: 601"),
+    "lib/Service/much.c": ("\n" * 4001, "lib/Service: length: 4001 lines, at most 4000"),
     "test/unit/wide.c": ("/* " + "é" * 95 + " */\n", "wide.c:1: width: 101"),
     "lib/IR/unread.h": ("typedef struct s {\n  int kept, *lost[2];\n} s;\nint f(s x) { return x.kept; }\n",
                         "unread.h:1: unread: nothing names the field lost"),

@@ -6,7 +6,8 @@ Prints one line per violation and exits with 1 if there is any:
   calls      the library never prints, exits or reads the environment; files, processes and the
              clock are Support's, dlopen is Runtime's and Bench's (peers); hd_free frees
   readme     every folder of lib/, tools/, test/ (one level) has a README.md of at most 40 lines
-  length     no file of lib/, tools/, include/ is longer than 600 lines
+  length     no file of lib/, tools/, include/ is longer than 600 lines, and lib/Service has at most
+             4,000 in all
   width      no line of C has more than 100 characters
   unique     file names are unique in lib/, tools/ and include/
   unread     each field of a struct of lib/ is used in code: .field or ->field
@@ -42,6 +43,7 @@ FORBIDDEN = [
     (r"\bdlopen\s*\(", "loads libraries", ("Runtime/", "Bench/")),
 ]
 MAX_LINES, MAX_README, MAX_WIDTH = 600, 40, 100
+MAX_FOLDER_LINES = {"lib/Service": 4000}
 SOURCES = (".c", ".h", ".def", ".td", ".py", ".cmake")
 
 
@@ -124,10 +126,16 @@ def check_readmes(root):
 
 
 def check_lengths(root):
+    total = dict.fromkeys(MAX_FOLDER_LINES, 0)
     for path, text in files_under(root, ["lib", "tools", "include"], SOURCES):
         n = text.count("\n")
         if n > MAX_LINES:
             yield f"{path}: length: {n} lines, at most {MAX_LINES}"
+        if os.path.dirname(path) in total:
+            total[os.path.dirname(path)] += n
+    for folder, n in total.items():
+        if n > MAX_FOLDER_LINES[folder]:
+            yield f"{folder}: length: {n} lines, at most {MAX_FOLDER_LINES[folder]}"
 
 
 STRUCT = re.compile(r"\bstruct\s+\w*\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")

@@ -237,8 +237,8 @@ int main(int argc, char **argv) {
     LLVMFuzzerTestOneInput(data, n);
   }
   printf(
-      "%llu requests, nothing found; accepted: %llu routes, %llu queries, %llu bodies (%llu scanned), "
-      "%llu keys\n",
+      "%llu requests, nothing found; accepted: %llu routes, %llu queries, %llu bodies (%llu "
+      "scanned), %llu keys\n",
       count, n_accepted[0], n_accepted[1], n_accepted[2], n_accepted[4], n_accepted[3]);
   return 0;
 }

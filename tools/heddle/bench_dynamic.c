@@ -2,13 +2,13 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "Choice/bucket_plan.h"
 #include "Schedule/cost.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
+#include "Support/statistics.h"
 
 /* Sizes for which choices were measured, and sizes between them. */
 static const int64_t sizes[] = {1,   8,   16,  32,  48,   64,   96,   128,
@@ -55,19 +55,13 @@ static const hd_bench_row *find(const hd_bench_result *result, bool dynamic, boo
   return NULL;
 }
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 double bench_ratio_in_rounds(const hd_bench_row *numerator, const hd_bench_row *denominator) {
   double ratio[HD_MOST_ROUNDS];
-  size_t n = 0;
+  int n = 0;
   for (int32_t i = 0; i < numerator->n_rounds; i++)
     if (numerator->round[i] > 0 && denominator->round[i] > 0)
       ratio[n++] = numerator->round[i] / denominator->round[i];
-  qsort(ratio, n, sizeof *ratio, ascending);
-  return n % 2 ? ratio[n / 2] : (ratio[n / 2 - 1] + ratio[n / 2]) / 2;
+  return hd_median(ratio, n);
 }
 
 void bench_dynamic_add(bench_dynamic *sum, const hd_bench_problem *p,

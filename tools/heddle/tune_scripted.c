@@ -14,6 +14,7 @@
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/hash.h"
+#include "Support/statistics.h"
 #include "Support/strbuf.h"
 #include "Tune/measure.h"
 #include "cli.h"
@@ -294,11 +295,6 @@ static void do_measure(scripted *s, const char *schedule, bool alone) {
   printf("\n");
 }
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* "ROUNDS<tab>SCHEDULE<tab>SCHEDULE…" */
 static void do_final(scripted *s, char *text) {
   char *rest = NULL, *word = strtok_r(text, "\t", &rest), cubin[33];
@@ -315,7 +311,7 @@ static void do_final(scripted *s, char *text) {
       sample[i] = noisy(s, seconds);
       hd_strbuf_printf(&rounds, "%s%.9g", rounds.len ? "," : "", sample[i]);
     }
-    qsort(sample, (size_t)n_rounds, sizeof *sample, ascending);
+    hd_sort(sample, n_rounds);
     hd_strbuf_printf(&figures, " %.9g %.9g %.9g", sample[n_rounds / 2], sample[0],
                      sample[n_rounds - 1]);
     cubin_of(s, word, cubin);
