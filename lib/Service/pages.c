@@ -247,47 +247,47 @@ static void add_races(hd_strbuf *out, const hd_rows *races, hd_arena *arena) {
                 &(hd_chart){"Races, oldest first", "race", "µs a launch", x, n, series, 4, true});
 }
 
-/* Charts predicted against measured times of the contenders in the newest race. */
-static void add_predictions(hd_strbuf *out, const hd_rows *races) {
-  double predicted[HD_MAX_CONTENDERS], measured[HD_MAX_CONTENDERS], same[HD_MAX_CONTENDERS];
-  hd_race_figures f;
+/* Charts predicted against measured times of a race's contenders. */
+static void add_predictions(hd_strbuf *out, const json_t *race, const hd_race_figures *f) {
+  double predicted[HD_MAX_CONTENDERS], measured[HD_MAX_CONTENDERS];
   int n = 0;
-  json_t *race = json_loads(hd_cell_text(races, 0, 6), 0, NULL);
-  hd_race_read(race, &f);
-  for (int i = 0; i < f.n; i++) {
+  for (int i = 0; i < f->n; i++) {
     const json_t *c = json_array_get(json_object_get(race, "contenders"), (size_t)i);
-    double us = hd_num_of(c, "predicted_us");
-    if (!(us > 0))
-      continue;
-    predicted[n] = same[n] = us;
-    measured[n++] = f.list[i].median;
+    predicted[n] = hd_num_of(c, "predicted_us");
+    measured[n] = f->list[i].median;
+    n += predicted[n] > 0;
   }
-  hd_series series[] = {{"measured", measured, false}, {"as predicted", same, true}};
+  hd_series series[] = {{"measured", measured, false}, {"as predicted", predicted, true}};
   hd_html_chart(out, &(hd_chart){"The newest race: predicted against measured", "predicted, µs",
                                  "measured, µs", predicted, n, series, 2, false});
-  json_decref(race);
+}
+
+static void add_contenders(hd_strbuf *out, const json_t *race, const hd_race_figures *f) {
+  hd_strbuf_add(out, "<h2>The newest race, ");
+  hd_html_text(out, hd_text_of(race, "mode", ""));
+  hd_strbuf_add(out,
+                "</h2>\n<table><thead><tr><th class=\"r\">µs</th><th>role</th><th class=\"r\">p "
+                "of the sign test against the default</th><th>schedule</th></tr></thead><tbody>\n");
+  for (int i = 0; i < f->n; i++) {
+    const hd_contender_figures *one = &f->list[i];
+    hd_strbuf_printf(out, "<tr><td class=\"r n\">%.2f</td><td>%s</td><td class=\"r n\">",
+                     one->median, one->role);
+    if (i != f->first)
+      hd_strbuf_printf(out, "%.3g",
+                       hd_sign_test(one->round, f->list[f->first].round, one->n_rounds));
+    hd_strbuf_add(out, "</td><td>");
+    hd_html_code(out, one->schedule);
+    hd_strbuf_add(out, "</td></tr>\n");
+  }
+  hd_strbuf_add(out, "</tbody></table>\n");
 }
 
 static void add_newest_race(hd_strbuf *out, const hd_rows *races) {
   hd_race_figures f;
   json_t *race = json_loads(hd_cell_text(races, 0, 6), 0, NULL);
   hd_race_read(race, &f);
-  hd_strbuf_add(out, "<h2>The newest race, ");
-  hd_html_text(out, hd_text_of(race, "mode", ""));
-  hd_strbuf_add(out,
-                "</h2>\n<table><thead><tr><th class=\"r\">µs</th><th>role</th><th class=\"r\">p "
-                "of the sign test against the default</th><th>schedule</th></tr></thead><tbody>\n");
-  for (int i = 0; i < f.n; i++) {
-    hd_strbuf_printf(out, "<tr><td class=\"r n\">%.2f</td><td>%s</td><td class=\"r n\">",
-                     f.list[i].median, f.list[i].role);
-    if (i != f.first)
-      hd_strbuf_printf(out, "%.3g",
-                       hd_sign_test(f.list[i].round, f.list[f.first].round, f.list[i].n_rounds));
-    hd_strbuf_add(out, "</td><td>");
-    hd_html_code(out, f.list[i].schedule);
-    hd_strbuf_add(out, "</td></tr>\n");
-  }
-  hd_strbuf_add(out, "</tbody></table>\n");
+  add_predictions(out, race, &f);
+  add_contenders(out, race, &f);
   json_decref(race);
 }
 
@@ -310,7 +310,6 @@ void hd_route_page_product(hd_request *r) {
   hd_strbuf_printf(&out, ", policy %s</p>\n", policy);
   if (races.n) {
     add_races(&out, &races, &r->arena);
-    add_predictions(&out, &races);
     add_newest_race(&out, &races);
   }
   hd_rows_table(&out, "Versions", &versions, choice_columns + 2, HD_COUNT(choice_columns) - 2,
