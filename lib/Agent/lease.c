@@ -138,8 +138,13 @@ static double ms_since_claim(const work *w, double at) {
   return floor((at - w->asked_at) * 1e6) * 1e-3;
 }
 
+/* What is heard too late may have been measured after the lease, beside its next holder. */
 static heddle_status take_measurement(heddle_context *ctx, work *w, json_t *event) {
   double now = hd_clock_seconds();
+  if (now >= w->deadline) {
+    end_with(w, LOST, "time", "a measurement came after the lease");
+    return HEDDLE_OK;
+  }
   json_t *throttle = json_object_get(event, "throttle");
   w->throttle |= (uint64_t)json_integer_value(throttle);
   json_object_set_new(event, "seq", json_integer(w->seq));

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -112,6 +113,26 @@ def a_killed_agent_is_recovered(d):
     assert not left, left
 
 
+def what_an_agent_hears_too_late_is_dropped(d):
+    """The agent is stopped for longer than its lease while the tuner goes on measuring."""
+    submit(d, daemon.product(m=64, n=384, k=128), policy="default")
+    child = agent(d, "--leases", "1", state="late", options="--pace 50", wait=False)
+    wait_for(lambda: leased(d))
+    lease = leased(d)[0]["lease"]
+    time.sleep(1.5)
+    child.send_signal(signal.SIGSTOP)
+    wait_for(lambda: not leased(d))
+    time.sleep(0.5)
+    child.send_signal(signal.SIGCONT)
+    log = [json.loads(line) for line in child.communicate(timeout=120)[1].splitlines() if line.startswith("{")]
+    with sqlite3.connect(d.store[len("sqlite:"):]) as db:
+        until, ends = db.execute("SELECT until - granted FROM lease WHERE lease = ?", [lease]).fetchone()[0], [
+            end for end, in db.execute("SELECT end_ms FROM measurement WHERE lease = ?", [lease])]
+    assert ends and max(ends) <= until, (ends, until)
+    assert events(log, "lost")[0]["why"] == "time", log
+    assert events(agent(d, "--leases", "1", state="late"), "finished")
+
+
 def an_urgent_job_comes_first(d):
     submit(d, daemon.product(m=64, n=512, k=128), policy="default", priority=1)
     child = agent(d, "--leases", "3", state="urgent", options="--pace 60", wait=False)
@@ -177,6 +198,7 @@ def main():
     d = daemon.Daemon(program=os.path.join(BIN, "heddled"), lease_ms=3000)
     only = sys.argv[2:]
     tests = [figures_are_carried, one_gpu_has_one_agent, a_stopped_agent_gives_back, a_killed_agent_is_recovered,
+             what_an_agent_hears_too_late_is_dropped,
              an_urgent_job_comes_first, scripted_figures_stay_apart, an_unknown_policy_fails_its_job, a_hostile_server_is_no_harm,
              what_is_missed_most_is_known]
     for test in (t for t in tests if not only or t.__name__ in only):
