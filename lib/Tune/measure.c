@@ -26,8 +26,8 @@ hd_rounds hd_rounds_quick(int64_t n) {
 }
 
 hd_rounds hd_rounds_long(int64_t n) {
-  return hd_measure_is_large(n) ? (hd_rounds){8, 40e-3, 40e-3, 0}
-                                 : (hd_rounds){12, 3e-3, 1e-3, 0};
+  return hd_measure_is_large(n) ? (hd_rounds){12, 40e-3, 40e-3, 0}
+                                 : (hd_rounds){40, 1e-3, 0.3e-3, 0};
 }
 
 hd_rounds hd_rounds_brief(int64_t n) {
