@@ -59,6 +59,7 @@ static void run_charge(hd_request *r) {
 
 static void run_read(hd_request *r) {
   bool changed;
+  r->service->metrics.refreshes++;
   hd_sql_ok(r, hd_tokens_refresh(r->service->tokens, r->store));
   hd_sql_ok(r, hd_snapshot_refresh(r->service->snapshot, r->store, &changed));
 }

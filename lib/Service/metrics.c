@@ -78,6 +78,8 @@ char *hd_metrics_text(hd_service *s) {
               m->expired_leases},
              {"heddle_store_failures_total", "", "counter",
               "Requests that the database did not answer.", m->store_failures},
+             {"heddle_refreshes_total", "", "counter",
+              "How often choices and tokens were read from the database.", m->refreshes},
              {"heddle_connections", "", "gauge", "Open connections.", (unsigned)m->connections},
              {"heddle_agents_waiting", "", "gauge", "Claims that wait for a job here.",
               (unsigned)s->n_waiting},

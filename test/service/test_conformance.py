@@ -1,6 +1,7 @@
 """test_conformance.py sqlite|postgresql [TEST...]: the protocol of docs/service.md on one store."""
 import json
 import math
+import re
 import sys
 import threading
 import time
@@ -390,6 +391,29 @@ class Choices(Case):
         answer = self.client.post("/v1/choices/" + verb, body)
         self.assertEqual(answer.status, status, answer.body)
         return answer.json
+
+    def refreshes(self):
+        return int(re.search(r"^heddle_refreshes_total (\d+)", self.client.get("/metrics").body.decode(), re.M)[1])
+
+    def reads(self, change, n, pause_s):
+        """How often the daemon reads choices during n changes, but for once each second; the seconds of the changes."""
+        time.sleep(0.3)
+        before, begun = self.refreshes(), time.monotonic()
+        for i in range(n):
+            change(i)
+            time.sleep(pause_s)
+        took = time.monotonic() - begun
+        time.sleep(0.3)
+        return self.refreshes() - before - (took + 1.3), took
+
+    def test_changes_are_read_once(self):
+        self.choose()
+        pin = lambda i: self.decide("unpin" if i % 2 else "pin", None if i % 2 else 1)  # noqa: E731
+        self.assertLessEqual(self.reads(pin, 10, 0.15)[0], 10)
+        n, took = self.reads(pin, 60, 0)  # those of 10 ms together
+        self.assertLessEqual(n, took / 0.01 + 1)
+        # A daemon's own notification of new jobs is no reason to read choices.
+        self.assertLessEqual(self.reads(lambda i: self.submit(product(n=i + 100)), 10, 0.15)[0], 0)
 
     def test_a_pin_holds_against_races(self):
         self.choose()
