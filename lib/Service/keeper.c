@@ -59,7 +59,7 @@ static void run_charge(hd_request *r) {
 
 static void run_read(hd_request *r) {
   bool changed;
-  r->service->metrics.refreshes++;
+  r->service->metrics.reads++;
   hd_sql_ok(r, hd_tokens_refresh(r->service->tokens, r->store));
   hd_sql_ok(r, hd_snapshot_refresh(r->service->snapshot, r->store, &changed));
 }
@@ -103,13 +103,16 @@ static void sleep_a_while(hd_service *s, hd_store *store) {
 
 /* The work of each second. */
 static void tick(hd_service *s, hd_store *store, int64_t n) {
+  hd_server_cut_slow(s);
   s->store_is_up =
       act(s, store, run_expire) && act(s, store, run_charge) && act(s, store, run_read);
-  if (s->store_is_up && n % 5 == 0)
+  if (!s->store_is_up)
+    return;
+  if (n % 5 == 0)
     act(s, store, run_states);
-  if (s->store_is_up)
-    act(s, store, run_serve);
-  hd_server_cut_slow(s);
+  if (n % 60 == 0)
+    (void)hd_store_vacuum(store);
+  act(s, store, run_serve);
 }
 
 static void *keep(void *user) {

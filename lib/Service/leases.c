@@ -236,8 +236,7 @@ void hd_route_release(hd_request *r) {
 
 /* ---- measurements ---- */
 
-/* The text of the list: it, or an object with only this field. So it is between the first and the
- * last bracket. */
+/* The list is between the first and the last bracket: alone, or as an object's only field. */
 static const char *list_text(hd_request *r) {
   char *end = strrchr(r->raw, ']');
   end[1] = '\0';

@@ -15,8 +15,7 @@ typedef struct hd_metrics {
     atomic_ullong below[HD_N_LATENCIES]; /* by latency in seconds; the text makes them cumulative */
     atomic_ullong microseconds;
   } route[HD_N_ROUTES];
-  atomic_ullong exact, nearest, missed, not_modified, expired_leases, store_failures,
-      refreshes;
+  atomic_ullong exact, nearest, missed, not_modified, expired_leases, store_failures, reads;
   atomic_int connections;
   pthread_mutex_t lock;
   char *states; /* owned: lines about jobs, which the keeper reads from the database */

@@ -248,6 +248,11 @@ hd_sql hd_store_notify(hd_store *s) {
   return hd_store_is_postgresql(s) && !s->lost ? script(s, "NOTIFY heddle") : HD_SQL_OK;
 }
 
+hd_sql hd_store_vacuum(hd_store *s) {
+  return hd_store_is_postgresql(s) && !s->lost ? script(s, "VACUUM (SKIP_LOCKED) head")
+                                               : HD_SQL_OK;
+}
+
 int hd_store_listen(hd_store *s) {
   if (s->lost && reconnect(s) != HD_SQL_OK)
     return -1;

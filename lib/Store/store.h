@@ -105,6 +105,10 @@ hd_sql hd_store_mark(hd_store *store);
 
 /* Wakes other daemons: NOTIFY on PostgreSQL; nothing on SQLite, which has a single daemon. */
 hd_sql hd_store_notify(hd_store *store);
+/* Makes the space of replaced rows of `head` usable again: its rows are updated for ever, and after
+ * a crash PostgreSQL's own vacuum does not know how often. Nothing on SQLite, which reuses it at
+ * once, and for a role that does not own the table. */
+hd_sql hd_store_vacuum(hd_store *store);
 /* A socket that becomes readable when another daemon sends a notification; -1: none. heard consumes
  * notifications. */
 int hd_store_listen(hd_store *store);

@@ -64,6 +64,13 @@ static hd_sql script(hd_connection *base, const char *sql) {
 }
 
 /* Settings of the URI override these. */
+/* The library prints notices to stderr, where the log is: a role that does not own a table is told
+ * so each time it vacuums it. */
+static void ignore_notice(void *unused, const char *text) {
+  (void)unused;
+  (void)text;
+}
+
 static hd_sql connect_to(hd_connection *base) {
   static const char *const keys[] = {"connect_timeout", "tcp_user_timeout", "application_name",
                                      "client_encoding", "dbname",           NULL};
@@ -73,6 +80,7 @@ static hd_sql connect_to(hd_connection *base) {
   memset(c->prepared, 0, sizeof c->prepared);
   c->listening = c->ending = false;
   c->pg = PQconnectdbParams(keys, values, 1);
+  PQsetNoticeProcessor(c->pg, ignore_notice, NULL);
   if (PQstatus(c->pg) != CONNECTION_OK) {
     say(c, PQerrorMessage(c->pg));
     return HD_SQL_DOWN;

@@ -319,6 +319,19 @@ class Measurements(Case):
         self.send(lease, row(1))
         self.assertEqual(self.client.post(path, race(measurements=2)).status, 200)
 
+    def test_replaced_rows_are_vacuumed(self):
+        """Soon after the start, then once a minute; without PostgreSQL's own vacuum, which may know of nothing after a crash."""
+        if not POSTGRES:
+            self.skipTest("SQLite reuses the space at once")
+        count = "SELECT vacuum_count FROM pg_stat_user_tables WHERE relname = 'head'"
+        before = int(POSTGRES.sql(count))
+        daemon = Daemon(POSTGRES.url)  # a second one
+        end = time.monotonic() + 10
+        while int(POSTGRES.sql(count)) == before:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.1)
+        daemon.stop()
+
     def test_what_happened_cannot_be_changed(self):
         self.choose()
         for table in ("measurement", "race", "choice", "event"):
