@@ -47,8 +47,9 @@ bool hd_measure_is_large(int64_t n);
 
 /* The rounds of the protocol: 9 of 3 ms; for large products 5 of 12 ms after 12 ms untimed. */
 hd_rounds hd_rounds_for(int64_t n);
-/* For ratios within a percent: 40 of 1 ms (a ratio varies by half a percent, of 12 rounds of 3 ms
- * by two); for large products 12 of 40 ms after 40 ms untimed, in which the power cap takes effect.
+/* For ratios within a percent: 40 of 1 ms (many short rounds vary less than few long ones, see
+ * docs/bench/dynamic.md); for large products 12 of 40 ms after 40 ms untimed, in which the power
+ * cap takes effect.
  * The clock falls during the rounds, so their number is a multiple of two and of four: each of so
  * many contenders begins as many. */
 hd_rounds hd_rounds_long(int64_t n);
