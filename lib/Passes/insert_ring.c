@@ -35,11 +35,18 @@ static bool has_copy(const hd_ring *r, const hd_region *region) {
   return false;
 }
 
-/* A copy on the second side of an `if` that copies the same bytes on its first side. */
+static bool chooses_by_rank(const hd_op *choice) {
+  const hd_op *cmp = choice->operands[0]->op;
+  const hd_op *rank = cmp && cmp->kind == HD_OP_CMP ? cmp->operands[0]->op : NULL;
+  return rank && rank->kind == HD_OP_CTA_RANK;
+}
+
+/* A copy on the second side of an `if` that copies the same bytes on its first side. The CTAs of a
+ * cluster, which choose by their rank, take both sides. */
 static bool is_alternative(const hd_ring *r, const hd_op *copy, const hd_region *body) {
   for (const hd_region *at = copy->region; at != body; at = at->parent->region)
     if (at->parent->kind == HD_OP_IF && at == at->parent->regions[1] &&
-        has_copy(r, at->parent->regions[0]))
+        !chooses_by_rank(at->parent) && has_copy(r, at->parent->regions[0]))
       return true;
   return false;
 }

@@ -21,20 +21,29 @@ static void build_if(hd_stage *st, hd_builder *b, hd_value *condition, hd_builde
   *no = hd_builder_at_end(st->module, op->regions[1]);
 }
 
-/* Begins the part of a copy that CTA `rank` issues: in an `if` if several CTAs share the copy. */
-static hd_builder begin_part(hd_stage *st, hd_builder *b, const hd_tile_place *place,
-                             int32_t sharers, int32_t rank) {
-  if (sharers == 1)
-    return *b;
-  hd_builder mine, other;
-  build_if(st, b, hd_build_cmp(b, "eq", place->rank, hd_i32(b, rank)), &mine, &other);
-  hd_build_yield(&other, NULL, 0);
-  return mine;
-}
+/* Where a copy stands in its loop: the k-block to copy, and the slot that receives it. */
+typedef struct copy_at {
+  const hd_tile_place *place;
+  hd_value *kg, *cursor;
+} copy_at;
 
-static void end_part(hd_builder *part, int32_t sharers) {
-  if (sharers > 1)
-    hd_build_yield(part, NULL, 0);
+/* Builds the part of a copy that CTA `rank` of `sharers` issues. */
+typedef void (*part_builder)(hd_stage *st, hd_builder *b, const copy_at *at, int32_t sharers,
+                             int32_t rank);
+
+/* Builds the parts from `rank`: the last CTA's needs no condition. */
+static void build_parts(hd_stage *st, hd_builder *b, const copy_at *at, int32_t sharers,
+                        int32_t rank, part_builder build) {
+  hd_builder mine, others;
+  if (rank == sharers - 1) {
+    build(st, b, at, sharers, rank);
+    return;
+  }
+  build_if(st, b, hd_build_cmp(b, "eq", at->place->rank, hd_i32(b, rank)), &mine, &others);
+  build(st, &mine, at, sharers, rank);
+  hd_build_yield(&mine, NULL, 0);
+  build_parts(st, &others, at, sharers, rank + 1, build);
+  hd_build_yield(&others, NULL, 0);
 }
 
 static void set_multicast(hd_stage *st, hd_op *op, int32_t sharers) {
@@ -42,15 +51,16 @@ static void set_multicast(hd_stage *st, hd_op *op, int32_t sharers) {
     hd_op_set_int(st->module, op, HD_ATTR_MULTICAST, (1 << sharers) - 1);
 }
 
-/* Byte offset of the block of the tile's i-th slab. Slabs after the last one repeat the last. */
+/* Byte offset of the block of the tile's i-th slab. Slabs after the last one repeat the last. The
+ * slab's own offset is the same in all iterations: the loop only adds that of the k-block. */
 static hd_value *block_offset(hd_stage *st, hd_builder *b, const hd_tile_place *place, int32_t i,
                               hd_value *kg) {
   hd_value *slab = hd_arith_const(b, HD_OP_ADD, place->slab0, i);
   slab = hd_arith(b, HD_OP_MIN, slab, st->last_slab);
-  hd_value *k_blocks = hd_widen(b, st->n_k_blocks);
-  hd_value *index = hd_arith(b, HD_OP_MUL, hd_widen(b, slab), k_blocks);
-  index = hd_arith(b, HD_OP_ADD, index, hd_widen(b, kg));
-  hd_value *offset = hd_arith_const(b, HD_OP_MUL, index, hd_block_bytes(st->p.a_elem));
+  int32_t block = hd_block_bytes(st->p.a_elem);
+  hd_value *line = hd_arith_const(b, HD_OP_MUL, hd_widen(b, st->n_k_blocks), block);
+  hd_value *offset = hd_arith(b, HD_OP_MUL, hd_widen(b, slab), line);
+  offset = hd_arith(b, HD_OP_ADD, offset, hd_arith_const(b, HD_OP_MUL, hd_widen(b, kg), block));
   return place->a_base ? hd_arith(b, HD_OP_ADD, offset, place->a_base) : offset;
 }
 
@@ -101,28 +111,29 @@ static void copy_a_by_step(hd_stage *st, hd_builder *b, const hd_tile_place *pla
   }
 }
 
+static void copy_a_part(hd_stage *st, hd_builder *b, const copy_at *at, int32_t sharers,
+                        int32_t rank) {
+  int32_t block = hd_block_bytes(st->p.a_elem), part = block / sharers;
+  for (int32_t i = 0; i < st->s.tile_m / HD_SLAB_ROWS; i++) {
+    hd_value *offset = block_offset(st, b, at->place, i, at->kg);
+    offset = hd_arith_const(b, HD_OP_ADD, offset, rank * part);
+    hd_op *op = hd_build_op(b, HD_OP_COPY_BULK, (hd_type){0}, 4, st->arg[HD_ARG_A], offset, st->sa,
+                            at->cursor);
+    hd_op_set_int(st->module, op, HD_ATTR_OFFSET, (int64_t)i * block + rank * part);
+    hd_op_set_int(st->module, op, HD_ATTR_BYTES, part);
+    set_multicast(st, op, sharers);
+  }
+}
+
 /* Values and metadata of (slab, k-block) are contiguous: one bulk copy, or one part per sharer.
  * Also copies block scales in tiles. */
 static void copy_a_bulk(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                         hd_value *cursor) {
-  int32_t block = hd_block_bytes(st->p.a_elem), sharers = hd_stage_along_n(st);
   copy_scale_tiles(st, b, place, 0, kg, cursor);
   if (hd_op_has(st->sa->op, HD_ATTR_BY_STEP))
-    return copy_a_by_step(st, b, place, kg, cursor);
-  int32_t part = block / sharers;
-  for (int32_t rank = 0; rank < sharers; rank++) {
-    hd_builder at = begin_part(st, b, place, sharers, rank);
-    for (int32_t i = 0; i < st->s.tile_m / HD_SLAB_ROWS; i++) {
-      hd_value *offset = block_offset(st, &at, place, i, kg);
-      offset = hd_arith_const(&at, HD_OP_ADD, offset, rank * part);
-      hd_op *op = hd_build_op(&at, HD_OP_COPY_BULK, (hd_type){0}, 4, st->arg[HD_ARG_A], offset,
-                              st->sa, cursor);
-      hd_op_set_int(st->module, op, HD_ATTR_OFFSET, (int64_t)i * block + rank * part);
-      hd_op_set_int(st->module, op, HD_ATTR_BYTES, part);
-      set_multicast(st, op, sharers);
-    }
-    end_part(&at, sharers);
-  }
+    copy_a_by_step(st, b, place, kg, cursor);
+  else
+    build_parts(st, b, &(copy_at){place, kg, cursor}, hd_stage_along_n(st), 0, copy_a_part);
 }
 
 void hd_stage_prefetch(hd_stage *st, hd_builder *b, hd_value *cursor) {
@@ -206,18 +217,19 @@ static void copy_b_share(hd_stage *st, hd_builder *b, const hd_tile_place *place
     hd_build_yield(&at, NULL, 0);
 }
 
+static void copy_b_part(hd_stage *st, hd_builder *b, const copy_at *at, int32_t sharers,
+                        int32_t rank) {
+  int32_t k_block = HD_K_BLOCK_BYTES / hd_map_bytes(st->p.b.elem); /* in elements of the map */
+  int32_t share = st->b_n / sharers;
+  hd_value *k0 = hd_arith_const(b, HD_OP_MUL, at->kg, k_block);
+  copy_b_share(st, b, at->place, rank * share, share, k0, at->cursor);
+}
+
 /* Copies B in boxes. Each CTA that shares B copies its part of the rows (or panels) to all of them;
  * a CTA of a pair copies only its own half. */
 static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                        hd_value *cursor) {
-  int32_t k_block = HD_K_BLOCK_BYTES / hd_map_bytes(st->p.b.elem); /* in elements of the map */
-  int32_t sharers = hd_stage_b_sharers(st), share = st->b_n / sharers;
-  hd_value *k0 = hd_arith_const(b, HD_OP_MUL, kg, k_block);
-  for (int32_t rank = 0; rank < sharers; rank++) {
-    hd_builder at = begin_part(st, b, place, sharers, rank);
-    copy_b_share(st, &at, place, rank * share, share, k0, cursor);
-    end_part(&at, sharers);
-  }
+  build_parts(st, b, &(copy_at){place, kg, cursor}, hd_stage_b_sharers(st), 0, copy_b_part);
 }
 
 /* base: operand 8, or NULL. */

@@ -3,12 +3,13 @@
  * Requires   insert_fences.
  * Ensures    in a role of a single thread, a loop that chooses between two lists of ops by a
  *            condition that is the same in all iterations becomes an `if` with two loops. (The
- *            producer copies B by one box, or at the end of N by several small boxes.)
+ *            producer copies B by one box, or at the end of N by several small boxes; in a cluster,
+ *            each CTA copies a part of B.)
  * Why here   the loops are then copies that already have their waits and arrivals, so
  *            insert_barriers and insert_fences see one loop; check sees the two that run.
- * Does not   take out a choice inside another `if` (in a cluster each CTA copies a part of B), or
- *            change what an iteration does. It only makes it shorter: a branch in the loop delays
- *            the copies after it (bf16 5120 x 5120, N = 48: 5 % of the kernel's time on an H200).
+ * Does not   change what an iteration does. It only makes the loop shorter: a branch in the loop
+ *            delays the copies after it (bf16 5120 x 5120, N = 48: 5 % of the kernel's time on an
+ *            H200; docs/bench/dynamic.md has another case).
  */
 #include "Passes/pass_list.h"
 #include "Support/arena.h"
@@ -58,7 +59,8 @@ static void build_loop(hd_builder *b, const hd_op *loop, const hd_op *choice, in
   hd_build_yield(b, made->results, made->n_results);
 }
 
-static void unswitch(hd_module *m, hd_op *loop, hd_op *choice) {
+/* Returns the `if` that replaces the loop. */
+static hd_op *unswitch(hd_module *m, hd_op *loop, hd_op *choice) {
   hd_type *types = HD_NEW_ARRAY(&m->arena, hd_type, loop->n_results);
   for (int32_t i = 0; i < loop->n_results; i++)
     types[i] = loop->results[i]->type;
@@ -72,6 +74,7 @@ static void unswitch(hd_module *m, hd_op *loop, hd_op *choice) {
   for (int32_t i = 0; i < loop->n_results; i++)
     hd_replace_uses(loop->region, loop->results[i], outer->results[i], NULL);
   hd_op_erase(loop);
+  return outer;
 }
 
 /* The first `if` of the loop that chooses between two lists of ops, the same in all iterations. */
@@ -88,8 +91,9 @@ static void unswitch_loops(hd_module *m, hd_region *region) {
     for (int32_t i = 0; i < op->n_regions; i++)
       unswitch_loops(m, op->regions[i]);
     hd_op *choice = op->kind == HD_OP_FOR ? find_choice(op) : NULL;
-    if (choice)
-      unswitch(m, op, choice);
+    hd_op *outer = choice ? unswitch(m, op, choice) : NULL;
+    for (int taken = 0; outer && taken < 2; taken++) /* the loops may have more choices */
+      unswitch_loops(m, outer->regions[taken]);
   }
 }
 
