@@ -6,7 +6,7 @@
  *            producer copies B by one box, or at the end of N by several small boxes; in a cluster,
  *            each CTA copies a part of B.)
  * Why here   the loops are then copies that already have their waits and arrivals, so
- *            insert_barriers and insert_fences see one loop; check sees the two that run.
+ *            insert_barriers and insert_fences see one loop; check sees those that run.
  * Does not   change what an iteration does. It only makes the loop shorter: a branch in the loop
  *            delays the copies after it (bf16 5120 x 5120, N = 48: 5 % of the kernel's time on an
  *            H200; docs/bench/dynamic.md has another case).
