@@ -42,7 +42,7 @@ typedef struct chooser {
   bool estimates;
   sample sample[MAX_SAMPLES];
   hd_schedule candidate[MAX_CANDIDATES];
-  double seconds[MAX_CANDIDATES][MAX_SAMPLES];
+  double seconds[MAX_CANDIDATES][MAX_SAMPLES], loss[MAX_CANDIDATES][MAX_SAMPLES];
   int32_t n_samples, n_candidates;
 } chooser;
 
@@ -177,10 +177,16 @@ static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
   return weight * fmax(steep * off, least);
 }
 
+static void find_losses(chooser *c) {
+  for (int32_t i = 0; i < c->n_candidates; i++)
+    for (int32_t j = 0; j < c->n_samples; j++)
+      c->loss[i][j] = loss_at(c, i, j);
+}
+
 static double loss_of(const chooser *c, int32_t candidate, int32_t from, int32_t n) {
   double loss = 0;
   for (int32_t j = from; j < from + n; j++)
-    loss += loss_at(c, candidate, j);
+    loss += c->loss[candidate][j];
   return loss;
 }
 
@@ -283,8 +289,10 @@ heddle_status hd_bucket_choose(heddle_context *ctx, const hd_front *front,
                                            "schedule.buckets",
                                            "got only fixed sizes; legal: n or m known only at "
                                            "launch");
-  if (status == HEDDLE_OK)
+  if (status == HEDDLE_OK) {
     predict(c);
+    find_losses(c);
+  }
   if (status == HEDDLE_OK && c->options->border)
     cover_borders(c, &made);
   else if (status == HEDDLE_OK)

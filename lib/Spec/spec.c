@@ -85,8 +85,25 @@ static bool target_matches(const hd_mma_query *q, const hd_spec_row *row) {
   return hd_spec_legal(row, &legal, NULL, 0) == HD_LEGAL;
 }
 
+/* The first row that is not of a family before `family`: the table is sorted by family. */
+static size_t first_of(int family) {
+  size_t lo = 0, hi = hd_spec_n_rows;
+  while (lo < hi) {
+    size_t mid = lo + (hi - lo) / 2;
+    if ((int)hd_spec_rows[mid].family < family)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  return lo;
+}
+
 const hd_spec_row *hd_spec_next_mma(const hd_mma_query *query, size_t *cursor) {
-  while (*cursor < hd_spec_n_rows) {
+  bool any = query->family < 0;
+  size_t begin = any ? 0 : first_of(query->family);
+  size_t end = first_of((any ? (int)HD_FAMILY_TCGEN05_SP : query->family) + 1);
+  *cursor = *cursor < begin ? begin : *cursor;
+  while (*cursor < end) {
     const hd_spec_row *row = &hd_spec_rows[(*cursor)++];
     if (row->family <= HD_FAMILY_TCGEN05_SP && matches(query, row) && target_matches(query, row))
       return row;
