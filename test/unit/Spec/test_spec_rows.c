@@ -108,6 +108,27 @@ void queries_find_each_wgmma(void **state) {
   assert_null(hd_spec_next_mma(&q, &(size_t){0}));
 }
 
+/* The search skips the rows of other families; this counts all rows. */
+void queries_find_all_rows_of_a_family(void **state) {
+  (void)state;
+  size_t n_all = 0;
+  for (int family = HD_FAMILY_MMA_SP; family <= HD_FAMILY_TCGEN05_SP; family++) {
+    size_t n = 0, expected = 0, at = 0;
+    hd_mma_query q = HD_MMA_ANY;
+    q.family = family;
+    for (const hd_spec_row *row; (row = hd_spec_next_mma(&q, &at)); n++)
+      assert_int_equal((int)row->family, family);
+    for (size_t i = 0; i < hd_spec_count(); i++)
+      expected += (int)hd_spec_get(i)->family == family;
+    assert_int_equal(n, expected);
+    n_all += n;
+  }
+  hd_mma_query any = HD_MMA_ANY;
+  for (size_t at = 0; hd_spec_next_mma(&any, &at);)
+    n_all--;
+  assert_int_equal(n_all, 0);
+}
+
 void only_verified_rows_are_generated(void **state) {
   (void)state;
   size_t n = 0;
