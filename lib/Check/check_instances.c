@@ -6,7 +6,7 @@
  * at every slot and phase.
  * If k is fixed and short, a CTA gets as many tiles as take that many iterations.
  * Behaviour that does not repeat would have to compare a loop index with something other than its
- * bounds. Such conditions are refused (far_condition). That an instance had the intended trip count
+ * bounds. Such conditions are refused (check_far.c). That an instance had the intended trip count
  * is checked, never assumed. Each split of a tile has such a loop, so k is that many times longer.
  * Sizes that the kernel fixes are run as they are: the first clusters, the last, and one without a
  * tile. In a long main loop the middle periods are skipped once two consecutive ones took the same
@@ -41,7 +41,8 @@ typedef struct shape {
   int64_t lines, line; /* of a box of B's tensor map; 0: none */
   int32_t stages;
   int64_t tiles; /* maximum per persistent CTA, enough for its rings to wrap */
-  bool any_m, any_n, any_k, any_g; /* set by the launch */
+  bool any_m, any_n, any_k, any_g; /* set by the launch, */
+  int64_t most_m, most_n;          /* up to these; 0: no limit */
   bool is_batch;
   const hd_op *groups; /* the table of groups; NULL: none */
 } shape;
@@ -63,12 +64,14 @@ static heddle_status note_arg(void *user, hd_op *op) {
     s->groups = op;
   if (op->kind != HD_OP_ARG)
     return HEDDLE_OK;
-  s->any_m = s->any_m || hd_op_arg(op) == HD_ARG_M;
-  s->any_n = s->any_n || hd_op_arg(op) == HD_ARG_N;
-  s->any_k = s->any_k || hd_op_arg(op) == HD_ARG_K;
-  s->any_g = s->any_g || hd_op_arg(op) == HD_ARG_G;
-  s->is_batch = s->is_batch || s->any_g || hd_op_arg(op) == HD_ARG_STRIDE_A ||
-                hd_op_arg(op) == HD_ARG_STRIDE_B;
+  hd_arg_kind arg = hd_op_arg(op);
+  int64_t *most = arg == HD_ARG_M ? &s->most_m : arg == HD_ARG_N ? &s->most_n : &(int64_t){0};
+  *most = hd_op_int(op, HD_ATTR_MAX, 0);
+  s->any_m |= arg == HD_ARG_M;
+  s->any_n |= arg == HD_ARG_N;
+  s->any_k |= arg == HD_ARG_K;
+  s->any_g |= arg == HD_ARG_G;
+  s->is_batch |= s->any_g || arg == HD_ARG_STRIDE_A || arg == HD_ARG_STRIDE_B;
   return HEDDLE_OK;
 }
 
@@ -91,51 +94,6 @@ static shape shape_of(const hd_ck_program *p) {
   s.tile_n *= p->together;
   hd_walk(p->kernel->regions[0], note_arg, &s);
   return s;
-}
-
-/* --- refusals that no instance shows -------------------------------------------------------- */
-
-/* The loop whose index v is, or is a sum with; NULL for other values. */
-static const hd_op *loop_of(const hd_value *v) {
-  if (v->op && (v->op->kind == HD_OP_ADD || v->op->kind == HD_OP_SUB))
-    return loop_of(hd_binary_x(v->op)) ? loop_of(hd_binary_x(v->op)) : loop_of(hd_binary_y(v->op));
-  bool is_index = !v->op && v->index == 0 && v->region->parent;
-  return is_index && v->region->parent->kind == HD_OP_FOR ? v->region->parent : NULL;
-}
-
-static bool is_const(const hd_value *v, int64_t *value) {
-  if (!v->op || v->op->kind != HD_OP_CONST)
-    return false;
-  *value = hd_op_int(v->op, HD_ATTR_VALUE, 0);
-  return true;
-}
-
-typedef struct constants {
-  hd_ck_kernel *k;
-  int64_t most;
-} constants;
-
-/* An index may be compared with the loop's own bounds, and with constants among the first
- * iterations (or, if the end is fixed, the last ones). All iterations that can differ are then
- * run. */
-static bool is_near(const hd_op *loop, const hd_value *other, int64_t most) {
-  int64_t value, end = 0;
-  bool fixed = is_const(hd_for_hi(loop), &end);
-  if (other == hd_for_lo(loop) || other == hd_for_hi(loop) || (fixed && end <= most))
-    return true;
-  return is_const(other, &value) && (value <= most || (fixed && value + most > end));
-}
-
-static heddle_status far_condition(void *user, hd_op *op) {
-  constants *c = user;
-  for (int32_t i = 0; op->kind == HD_OP_CMP && i < 2; i++) {
-    const hd_op *loop = loop_of(op->operands[i]);
-    if (loop && !is_near(loop, op->operands[1 - i], c->most))
-      hd_ck_static_find(c->k, "undecided", op, "a loop bound, or one of the first iterations",
-                        "a condition on a loop's index past the %lld iterations that are checked",
-                        (long long)c->most);
-  }
-  return HEDDLE_OK;
 }
 
 /* --- one launch ----------------------------------------------------------------------------- */
@@ -390,9 +348,15 @@ static void run_streams(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool
     run_neighbours(k, s, at, grids[i]);
 }
 
+/* size, rounded up to a multiple of `unit`, but at most what a launch may have. */
+static int64_t limit(int64_t size, int64_t unit, int64_t most) {
+  int64_t up = (size + unit - 1) / unit * unit;
+  return most >= unit && up > most ? most / unit * unit : up;
+}
+
 static hd_ck_instance sizes(const shape *s, int64_t m, int64_t n, int64_t k) {
-  m = (m + s->unit_m - 1) / s->unit_m * s->unit_m;
-  n = (n + s->unit_n - 1) / s->unit_n * s->unit_n;
+  m = limit(m, s->unit_m, s->most_m);
+  n = limit(n, s->unit_n, s->most_n);
   hd_ck_instance at = {.m = s->any_m ? m : -1, .n = s->any_n ? n : -1, .k = s->any_k ? k : -1};
   at.g = s->any_g ? 1 : -1;
   at.ld = INT64_C(16) * FAR; /* no shorter than any row that the kernel may fix */
@@ -459,12 +423,13 @@ static void run_tiles(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t ta
     run_problem(k, s, sizes(s, 2 * tall + 17, 2 * s->tile_n + 1, 3 * s->k_block), true);
 }
 
-/* A box of B that would begin past N may load anything. Checks each box of a tile as the last one
- * that holds columns of B, with the minimum of one column. */
+/* A box of B that would begin past N may load anything. Checks each box of a tile (the second one
+ * if n may be so large) as the last one that holds columns of B, with the minimum of one column. */
 static void run_boxes(hd_ck_kernel *k, const shape *s) {
   int64_t box = k->program.transposed ? s->line : s->lines;
+  int64_t first = 1 + (s->most_n && s->most_n < 2 * s->tile_n ? 0 : s->tile_n);
   for (int64_t n = box; n && n < s->tile_n && s->any_n && is_clean(k); n += box) {
-    hd_ck_instance at = sizes(s, 1, s->tile_n + n + 1, s->k_block * k->program.splits);
+    hd_ck_instance at = sizes(s, 1, first + n, s->k_block * k->program.splits);
     run_last(k, s, at, count_units(k, s, at, true));
   }
 }
@@ -478,8 +443,9 @@ static void run_short(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t ta
   if (s->any_k || many.tiles <= s->tiles || !is_clean(k) ||
       !hd_op_has(k->program.kernel, HD_ATTR_PERSISTENT))
     return;
-  hd_ck_instance at =
-      sizes(s, s->any_n ? tall : many.tiles * tall, many.tiles * s->tile_n, s->k_block);
+  int64_t n = many.tiles * s->tile_n;
+  bool wide = s->any_n && (!s->most_n || s->most_n >= n);
+  hd_ck_instance at = sizes(s, wide ? tall : many.tiles * tall, n, s->k_block);
   (k->program.streams ? run_streams : run_problem)(k, &many, at, true);
 }
 
@@ -573,8 +539,7 @@ void hd_ck_run_instances(hd_ck_kernel *k) {
   const hd_op *pack = hd_find_op(k->program.kernel->regions[0], HD_OP_PRUNE_PACK);
   const hd_op *copy = hd_find_op(k->program.kernel->regions[0], HD_OP_COPY_GLOBAL);
   int64_t trips = 2 * s.stages + 2, tall = s.tile_m * k->program.cluster;
-  constants c = {k, trips};
-  hd_walk(k->program.kernel->regions[0], far_condition, &c);
+  hd_ck_far_conditions(k, trips);
   if (pack)
     return run_packs(k, &s, pack);
   if (copy)

@@ -19,6 +19,8 @@ typedef struct hd_ck_kernel {
 /* Runs the instances until one has a finding. check_instances.c says why they suffice. */
 void hd_ck_run_instances(hd_ck_kernel *k);
 
+/* Refuses conditions on a loop's index past its first `most` iterations (or the last ones). */
+void hd_ck_far_conditions(hd_ck_kernel *k, int64_t most);
 /* Compares registers, shared memory, barriers and threads with the target's limits. */
 void hd_ck_check_budgets(hd_ck_kernel *k);
 /* Compares the kernel with the problem that its `product` states, as far as no run is needed. */

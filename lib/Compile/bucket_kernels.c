@@ -32,7 +32,7 @@ static void set_words(hd_module *m, hd_plan *plan, const hd_schedule_words *own,
 }
 
 static void make_kernel(hd_module *m, const hd_plan *plan, const hd_schedule_words *own,
-                        const char *dim, const hd_bucket *b) {
+                        const char *dim, int64_t from, const hd_bucket *b) {
   hd_op *whole = plan->p.kernel;
   hd_builder builder = hd_builder_before(m, whole);
   hd_value_map map = {0};
@@ -46,6 +46,7 @@ static void make_kernel(hd_module *m, const hd_plan *plan, const hd_schedule_wor
                                 (long long)b->to));
   hd_op_set_str(m, kernel, HD_ATTR_BUCKET, dim);
   hd_op_set_int(m, kernel, HD_ATTR_AT_MOST, b->to);
+  hd_op_set_int(m, kernel, HD_ATTR_AT_LEAST, from);
   hd_op_set_int(m, size->op, HD_ATTR_MAX, b->to);
   set_words(m, clone, own, b);
 }
@@ -62,7 +63,7 @@ heddle_status hd_bucket_kernels(heddle_context *ctx, hd_module *module,
   if (!hd_bucket_plan_is(text))
     HD_TRY(hd_schedule_parse(ctx, kernel->loc, text, &own));
   for (int32_t i = 0; i + 1 < plan->n; i++)
-    make_kernel(module, whole, &own, plan->dim, &plan->list[i]);
+    make_kernel(module, whole, &own, plan->dim, i ? plan->list[i - 1].to + 1 : 1, &plan->list[i]);
   set_words(module, whole, &own, &plan->list[plan->n - 1]);
   return HEDDLE_OK;
 }

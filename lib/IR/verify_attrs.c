@@ -57,6 +57,7 @@ static const struct range_rule {
     {HD_ATTR_REGISTERS, 24, 256, 8},
     {HD_ATTR_MAX, 1, HD_SIZE_MOST, 1},
     {HD_ATTR_AT_MOST, 1, HD_SIZE_MOST, 1},
+    {HD_ATTR_AT_LEAST, 1, HD_SIZE_MOST, 1},
     {HD_ATTR_RECORD_BYTES, 128, 1 << 20, 128},
     {HD_ATTR_RECORDS, 1, 32, 1},
     {HD_ATTR_DIVISIBLE_BY, 1, INT32_MAX, 1},

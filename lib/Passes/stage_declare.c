@@ -214,6 +214,9 @@ static hd_value *declare_arg(hd_stage *st, hd_arg_kind arg) {
     hd_op_set_elem(st->module, op, HD_ATTR_TYPE, type.elem);
   if (arg == HD_ARG_WORKSPACE)
     set_workspace(st, op);
+  const hd_size *size = hd_problem_size(&st->p, arg);
+  if (size && size->max)
+    hd_op_set_int(st->module, op, HD_ATTR_MAX, size->max);
   return op->results[0];
 }
 
@@ -380,19 +383,36 @@ static void find_scale_tiles(hd_stage *st) {
   }
 }
 
+/* Tiles along `size`. If all sizes of a bucket have the same number, it is a constant, and a kernel
+ * needs no division to find a tile. Smaller sizes would have more tiles than the launch has slots
+ * for partial sums, so that such a kernel's number must be the same from 1 on. */
+static hd_value *count_tiles(hd_stage *st, const char *dim, const hd_size *size, hd_arg_kind arg,
+                             int64_t unit) {
+  const hd_op *kernel = st->p.kernel;
+  bool has_slots = st->s.split_k > st->along_k || st->s.stream_k;
+  int64_t least = hd_op_is(kernel, HD_ATTR_BUCKET, dim) && !has_slots
+                      ? hd_op_int(kernel, HD_ATTR_AT_LEAST, 1)
+                      : 1;
+  int64_t n = (size->max + unit - 1) / unit;
+  return !size->value && size->max && (least + unit - 1) / unit == n
+             ? hd_i32(&st->b, n)
+             : ceil_div(&st->b, st->arg[arg], unit);
+}
+
 /* A unit is the tile of a CTA, or the tiles of a cluster. With groups, their number is in a table
  * that is computed before the roles start. */
 static void find_units(hd_stage *st) {
   hd_builder *b = &st->b;
   int32_t unit_n = st->s.tile_n * hd_stage_along_n(st);
-  st->units_m = ceil_div(b, st->arg[HD_ARG_M], (int64_t)st->s.tile_m * hd_stage_along_m(st));
+  st->units_m = count_tiles(st, "m", &st->p.m, HD_ARG_M,
+                            (int64_t)st->s.tile_m * hd_stage_along_m(st));
   if (st->groups) {
     hd_op *table = hd_build_op(b, HD_OP_GROUP_TABLE, (hd_type){0}, 5, st->arg[HD_ARG_OFFSETS],
                                st->groups, st->arg[HD_ARG_G], st->arg[HD_ARG_N], st->units_m);
     hd_op_set_int(st->module, table, HD_ATTR_TILE_COLUMNS, unit_n);
     return;
   }
-  st->tiles_n = ceil_div(b, st->arg[HD_ARG_N], unit_n);
+  st->tiles_n = count_tiles(st, "n", &st->p.n, HD_ARG_N, unit_n);
   st->n_units = hd_arith(b, HD_OP_MUL, st->units_m, st->tiles_n);
   if (hd_is_batch(&st->p))
     st->n_units = hd_arith(b, HD_OP_MUL, st->n_units, st->arg[HD_ARG_G]);
