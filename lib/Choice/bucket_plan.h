@@ -8,7 +8,7 @@
 
 /* One range: the sizes above the previous range up to `to`. The last range has no upper limit. */
 enum {
-  HD_MOST_BUCKETS = 32, /* each has kernels of its own, which take time to compile */
+  HD_MOST_BUCKETS = 48, /* each has kernels of its own, which take time to compile */
   HD_BUCKET_WHY = 96
 };
 typedef struct hd_bucket {

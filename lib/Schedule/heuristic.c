@@ -13,6 +13,7 @@ enum {
   LARGE_ELEMENTS = 256 * 192, /* the same under the power cap: this tile moves the fewest bytes */
   MAX_CTAS = 3,          /* per SM */
   NARROW_STORE = 64,     /* columns of a tile below which the stores of D are negligible */
+  EVEN_HEIGHT = 128,     /* rows from which widths that divide n evenly pay off */
   LARGE_N = 1024,        /* columns from which the power cap limits a launch */
   USUAL_K = 4096,
   USUAL_K_BLOCKS = 64   /* of a k that is known only at launch */
@@ -111,6 +112,7 @@ hd_schedule hd_schedule_default_of(const hd_device_model *device, const hd_probl
 /* ---- the schedules with the shortest predicted time ---- */
 
 static const double PAIR_PRODUCTS = 2e10;
+static const double EVEN_DOUBT = 1.03; /* the model was fitted to the usual widths */
 
 static int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
@@ -127,13 +129,14 @@ typedef struct front {
   hd_ranked_schedule *list;
   int32_t n, most;
   int32_t n_tried;
+  double doubt; /* 1, or more if the model is less certain */
 } front;
 
 static void enter_one(hd_schedule s, front *f) {
   static const int64_t fixed_sizes[3] = {0};
   if (f->launched && !hd_schedule_fits(f->launched, &s))
     return;
-  double seconds = hd_schedule_cost(f->whole, &s, fixed_sizes, f->device).seconds;
+  double seconds = hd_schedule_cost(f->whole, &s, fixed_sizes, f->device).seconds * f->doubt;
   int32_t at = f->n, order = f->n_tried++;
   while (at > 0 && seconds < f->list[at - 1].seconds)
     at--;
@@ -264,34 +267,64 @@ static void enter_paths(const hd_problem *p, const hd_pick *pick, hd_schedule s,
   enter_tile(p, pick, s, f);
 }
 
+/* Widths of tiles to try, the largest first, then those that divide n evenly: for n = 333, two
+ * tiles of 168 columns are less work than two of 192. Of equal times the first one wins. */
+typedef struct tile_widths {
+  int32_t list[24], n;
+  int32_t n_usual;
+} tile_widths;
+
+static void add_width(tile_widths *w, int32_t width) {
+  for (int32_t i = 0; i < w->n; i++)
+    if (w->list[i] == width)
+      return;
+  if (width > 0 && w->n < (int32_t)HD_COUNT(w->list))
+    w->list[w->n++] = width;
+}
+
+static tile_widths widths_of(const hd_problem *p, int32_t widest, int32_t unit) {
+  enum { MOST_TILES = 8 };
+  static const int32_t usual[] = {256, 224, 192, 160, 128, 96, 64, 48, 32, 24, 16, 8};
+  tile_widths w = {0};
+  for (size_t i = 0; i < HD_COUNT(usual); i++) {
+    int32_t width = usual[i] < widest ? usual[i] : widest;
+    add_width(&w, width - width % unit);
+  }
+  w.n_usual = w.n;
+  for (int32_t tiles = 2; tiles <= MOST_TILES && !p->b.transposed; tiles++) {
+    int32_t width = round_up(ceil_div(p->n.value, tiles), unit);
+    if (width >= MIN_SHARED_N && width < widest)
+      add_width(&w, width);
+  }
+  return w;
+}
+
 int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked_schedule *list,
                          int32_t most) {
   /* Large tiles first: of equal times the larger tile comes first. */
   static const int32_t heights[] = {128, 64, 256, 192};
-  static const int32_t widths[] = {256, 224, 192, 160, 128, 96, 64, 48, 32, 24, 16, 8};
   hd_problem problem = *whole;
   if (hd_is_grouped(whole) && whole->n.value) /* one product with the columns of an even routing */
     problem.n.value = ceil_div(whole->n.value, hd_most_groups(whole));
   const hd_problem *p = &problem;
   int32_t most_elements = is_large(whole) ? LARGE_ELEMENTS : MAX_ELEMENTS;
-  front f = {pick->device, pick->launched, whole, list, 0, most, 0};
+  front f = {pick->device, pick->launched, whole, list, 0, most, 0, 1};
   if (!p->m.value || !p->n.value || !hd_problem_has(p, HD_FAMILY_WGMMA_SP))
     return 0;
   hd_schedule s = hd_schedule_default_of(pick->device, p, HD_FAMILY_WGMMA_SP);
   /* The widest tile follows from the columns of all groups, since the routing may be uneven. */
-  int32_t unit = wgmma_unit(p), widest = default_tile_n(whole, 256, unit);
-  for (size_t h = 0; h < HD_COUNT(heights); h++) {
-    int32_t last = 0;
-    for (size_t w = 0; w < HD_COUNT(widths); w++) {
+  int32_t unit = wgmma_unit(p);
+  tile_widths widths = widths_of(p, default_tile_n(whole, 256, unit), unit);
+  for (size_t h = 0; h < HD_COUNT(heights); h++)
+    for (int32_t w = 0; w < widths.n; w++) {
       s.tile_m = heights[h];
-      s.tile_n = widths[w] < widest ? widths[w] : widest;
-      s.tile_n -= s.tile_n % unit;
-      bool is_new = s.tile_n && s.tile_n != last && s.tile_m * s.tile_n <= most_elements;
-      for (s.ctas_per_sm = 1; is_new && s.ctas_per_sm <= MAX_CTAS; s.ctas_per_sm++)
+      s.tile_n = widths.list[w];
+      bool even = w >= widths.n_usual;
+      bool fits = s.tile_m * s.tile_n <= most_elements && (!even || s.tile_m >= EVEN_HEIGHT);
+      f.doubt = even ? EVEN_DOUBT : 1;
+      for (s.ctas_per_sm = 1; fits && s.ctas_per_sm <= MAX_CTAS; s.ctas_per_sm++)
         enter_paths(p, pick, s, &f);
-      last = s.tile_n;
     }
-  }
   return f.n;
 }
 
