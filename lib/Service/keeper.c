@@ -89,11 +89,11 @@ static bool act(hd_service *s, hd_store *store, hd_handler *run) {
 
 /* ---- the loop ---- */
 
-/* Waits up to a second, or until this or another daemon wakes the keeper; at least 10 ms, so that a
+/* Waits up to a second, or until this or another daemon wakes the keeper; at least 20 ms, so that a
  * busy daemon reads the changes of many requests at once. */
 static void sleep_a_while(hd_service *s, hd_store *store) {
   char drained[64];
-  usleep(10000);
+  usleep(20000);
   int fd = hd_store_listen(store);
   struct pollfd fds[] = {{s->wake[0], POLLIN, 0}, {fd, POLLIN, 0}};
   poll(fds, fd >= 0 ? 2 : 1, 1000);

@@ -73,17 +73,22 @@ bool hd_leases_expire(hd_request *r, int *n) {
   return true;
 }
 
-/* Adds up the cost of ended leases. Requests that end a lease do not do this, because they would
- * all wait for the tenant's row. */
+/* Adds up the cost of ended leases, by tenant. Requests that end a lease do not do this, because
+ * they would all wait for the tenant's row. */
 bool hd_leases_charge(hd_request *r) {
   hd_rows rows, done;
   if (!hd_begin(r) || !HD_RUN(r, uncharged, &rows, ""))
     return false;
   json_t *leases = json_array();
+  int64_t spent_ms = 0;
   bool ok = true;
   for (int i = 0; i < rows.n && ok; i++) {
+    const char *tenant = hd_cell_text(&rows, i, 1);
+    bool last = i + 1 == rows.n || strcmp(hd_cell_text(&rows, i + 1, 1), tenant) != 0;
     json_array_append_new(leases, json_string(hd_cell_text(&rows, i, 0)));
-    ok = HD_RUN(r, charge, &done, "ti", hd_cell_text(&rows, i, 1), hd_cell_int(&rows, i, 2));
+    spent_ms += hd_cell_int(&rows, i, 2);
+    ok = !last || HD_RUN(r, charge, &done, "ti", tenant, spent_ms);
+    spent_ms = last ? 0 : spent_ms;
   }
   ok = ok &&
        (!rows.n || (HD_RUN(r, charged, &done, "j", leases) && HD_RUN(r, move_broke, &done, "")));

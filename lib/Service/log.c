@@ -24,17 +24,13 @@ void hd_log_request(const hd_request *r) {
   bool is_quiet = !r->route || hd_route_is_in_memory(r->route);
   if (!r->service->config->log || (is_quiet && r->status < 500))
     return;
-  json_t *line = json_pack("{ss, ss, ss, si, sf}", "level", r->status >= 500 ? "error" : "info",
-                           "request", r->id, "route", r->route ? r->route->name : "", "status",
-                           r->status, "ms", (hd_clock_seconds() - r->begun) * 1e3);
-  if (*r->who.name)
-    json_object_set_new(line, "token", json_string(r->who.name));
-  if (r->job)
-    json_object_set_new(line, "job", json_integer(r->job));
-  if (r->lease)
-    json_object_set_new(line, "lease", json_integer(r->lease));
-  if (r->rule)
-    json_object_set_new(line, "rule", json_string(r->rule));
+  json_t *line = json_pack("{ss, ss, ss, si, sf, ss*, so*, so*, ss*}", "level",
+                           r->status >= 500 ? "error" : "info", "request", r->id, "route",
+                           r->route ? r->route->name : "", "status", r->status, "ms",
+                           (hd_clock_seconds() - r->begun) * 1e3, "token",
+                           *r->who.name ? r->who.name : NULL, "job",
+                           r->job ? json_integer(r->job) : NULL, "lease",
+                           r->lease ? json_integer(r->lease) : NULL, "rule", r->rule);
   write_line(r->service, line);
 }
 

@@ -14,9 +14,10 @@ bool hd_queue_push(hd_queue *q, hd_request *r, int max) {
     *q->last = r;
     q->last = &r->next;
     q->n++;
-    pthread_cond_signal(&q->filled);
   }
   pthread_mutex_unlock(&q->lock);
+  if (room) /* without the lock, which the worker takes at once */
+    pthread_cond_signal(&q->filled);
   return room;
 }
 
@@ -35,12 +36,10 @@ static hd_request *pop(hd_queue *q) {
   return r;
 }
 
-static void open_queue(hd_queue *q) {
+static void open_queue(hd_queue *q) { /* zeroed */
   pthread_mutex_init(&q->lock, NULL);
   pthread_cond_init(&q->filled, NULL);
-  q->first = NULL;
   q->last = &q->first;
-  q->closed = false;
 }
 
 static void close_queue(hd_queue *q) {
@@ -67,10 +66,8 @@ static void answer_failure(hd_request *r) {
 
 static void wake_others(hd_request *r) {
   hd_service *s = r->service;
-  if (r->wakes_jobs)
-    s->jobs_changed = true;
-  if (r->wakes_choices)
-    s->choices_changed = true;
+  s->jobs_changed |= r->wakes_jobs;
+  s->choices_changed |= r->wakes_choices;
   if (r->wakes_jobs || r->wakes_choices)
     hd_keeper_wake(s);
 }

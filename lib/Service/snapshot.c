@@ -15,7 +15,7 @@
 typedef struct entry {
   char *product, *class, *policy, *choice; /* owned; choice: as JSON */
   hd_product_key key;                      /* borrows from product */
-  uint64_t name_hash, schedule_hash;
+  uint64_t name_hash;
   int64_t serial;
   hd_shared_text *answer; /* owned */
 } entry;
@@ -29,7 +29,8 @@ typedef struct class_loss {
 
 struct hd_snapshot {
   pthread_rwlock_t lock;
-  entry **list; /* owned, with each entry; n of cap */
+  entry **list;        /* owned, with each entry; n of cap */
+  uint64_t *schedules; /* owned: the hash of each entry's schedule */
   size_t n, cap;
   uint32_t *slot; /* hash table with open addressing: index + 1; 0: free */
   size_t n_slots;
@@ -74,6 +75,7 @@ void hd_snapshot_free(hd_snapshot *s) {
     free_entry(s->list[i]);
   pthread_rwlock_destroy(&s->lock);
   hd_free(s->list);
+  hd_free(s->schedules);
   hd_free(s->slot);
   hd_free(s->losses);
   hd_free(s);
@@ -107,16 +109,19 @@ static void grow(hd_snapshot *s) {
   }
 }
 
-static void put(hd_snapshot *s, entry *e) {
+static void put(hd_snapshot *s, entry *e, uint64_t schedule) {
   uint32_t *slot = slot_of(s, e->name_hash, e->product, e->class, e->policy);
   if (*slot) {
     free_entry(s->list[*slot - 1]);
     s->list[*slot - 1] = e;
+    s->schedules[*slot - 1] = schedule;
     return;
   }
+  size_t n = s->n, cap = s->cap;
   HD_PUSH(s->list, s->n, s->cap, e);
-  *slot = (uint32_t)s->n;
-  if (2 * s->n >= s->n_slots)
+  HD_PUSH(s->schedules, n, cap, schedule);
+  *slot = (uint32_t)n;
+  if (2 * n >= s->n_slots)
     grow(s);
 }
 
@@ -148,7 +153,6 @@ static entry *read_entry(const hd_rows *rows, int i) {
   e->class = hd_xstrdup(hd_cell_text(rows, i, 1));
   e->policy = hd_xstrdup(hd_cell_text(rows, i, 2));
   e->serial = hd_cell_int(rows, i, HD_CHOICE_SERIAL);
-  e->schedule_hash = hash_text(hd_cell_text(rows, i, HD_CHOICE_SCHEDULE));
   e->name_hash = hash_name(e->product, e->class, e->policy);
   e->choice = choice_text(rows, i);
   if (!hd_key_parse(e->product, &e->key, &problem)) {
@@ -171,9 +175,10 @@ static class_loss *loss_of(hd_snapshot *s, const char *class) {
   return &s->losses[s->n_losses - 1];
 }
 
-/* Adds the loss of each contender that is a neighbour's choice, relative to the best of this
- * race. */
+/* Adds the loss of each contender that is the choice of neighbours (of the latest ones, if they are
+ * many), relative to the best of this race. */
 static void learn(hd_snapshot *s, const char *product, const char *class, const json_t *race) {
+  enum { NEIGHBOURS = 64 };
   hd_race_figures f;
   hd_product_key key;
   hd_key_problem problem;
@@ -186,10 +191,11 @@ static void learn(hd_snapshot *s, const char *product, const char *class, const 
   for (int i = 0; i < f.n; i++) {
     uint64_t hash = hash_text(f.list[i].schedule);
     double loss = f.list[i].median / best - 1;
-    for (size_t k = 0; k < s->n && isfinite(loss); k++) {
+    for (size_t k = s->n, n = 0; k-- > 0 && n < NEIGHBOURS && isfinite(loss);) {
       const entry *e = s->list[k];
-      if (e->schedule_hash != hash || strcmp(e->class, class) != 0)
+      if (s->schedules[k] != hash || strcmp(e->class, class) != 0)
         continue;
+      n++;
       double d = hd_key_distance(&e->key, &key);
       if (d > 0 && isfinite(d)) {
         class_loss *sums = loss_of(s, class);
@@ -230,7 +236,7 @@ hd_sql hd_snapshot_refresh(hd_snapshot *s, hd_store *store, bool *changed) {
     pthread_rwlock_wrlock(&s->lock);
     s->serial = hd_cell_int(&rows, i, 4);
     if (e)
-      put(s, e);
+      put(s, e, hash_text(hd_cell_text(&rows, i, HD_CHOICE_SCHEDULE)));
     pthread_rwlock_unlock(&s->lock);
   }
   if (done == HD_SQL_OK)
@@ -256,12 +262,6 @@ size_t hd_snapshot_count(hd_snapshot *s) {
   size_t n = s->n;
   pthread_rwlock_unlock(&s->lock);
   return n;
-}
-
-static hd_shared_text *find_exact(hd_snapshot *s, const char *product, const char *class,
-                                  const char *policy) {
-  uint32_t slot = *slot_of(s, hash_name(product, class, policy), product, class, policy);
-  return slot ? hd_shared_text_ref(s->list[slot - 1]->answer) : NULL;
 }
 
 /* The average loss by distance that races measured; NaN before any did. */
@@ -298,7 +298,8 @@ hd_found hd_snapshot_find(hd_snapshot *s, const char *product, const char *class
                           const char *policy, bool exact_only) {
   hd_found found = {0};
   pthread_rwlock_rdlock(&s->lock);
-  found.exact = find_exact(s, product, class, policy);
+  uint32_t slot = *slot_of(s, hash_name(product, class, policy), product, class, policy);
+  found.exact = slot ? hd_shared_text_ref(s->list[slot - 1]->answer) : NULL;
   if (!found.exact && !exact_only)
     found.nearest = find_nearest(s, product, class, policy);
   pthread_rwlock_unlock(&s->lock);

@@ -104,7 +104,7 @@ SELECT tenant, budget_ms / 1000.0 AS "budget_s:num", spent_ms / 1000.0 AS "spent
 INSERT INTO tenant(tenant, budget_ms) VALUES($1, $2) ON CONFLICT(tenant) DO UPDATE SET budget_ms = excluded.budget_ms;
 ---- uncharged
 SELECT l.lease, j.tenant, CASE WHEN l.ended < l.until THEN l.ended ELSE l.until END - l.granted
-  FROM lease l JOIN job j ON j.job = l.job WHERE l.charged = 0 AND l.ended IS NOT NULL ORDER BY l.lease LIMIT 1000 {skip_l};
+  FROM lease l JOIN job j ON j.job = l.job WHERE l.charged = 0 AND l.ended IS NOT NULL ORDER BY j.tenant, l.lease LIMIT 1000 {skip_l};
 ---- charged
 UPDATE lease SET charged = 1 WHERE lease IN (SELECT CAST(value AS BIGINT) FROM {each} AS p);
 ---- charge

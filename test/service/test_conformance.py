@@ -423,9 +423,9 @@ class Choices(Case):
         self.choose()
         pin = lambda i: self.decide("unpin" if i % 2 else "pin", None if i % 2 else 1)  # noqa: E731
         self.assertLessEqual(self.reads(pin, 10, 0.15)[0], 10)
-        # Those of 10 ms together: one read at the begin, one after each 10 ms, and one for what came during the last.
+        # Those of 20 ms together: one read at the begin, one after each 20 ms, and one for what came during the last.
         n, took = self.reads(pin, 60, 0)
-        self.assertLessEqual(n, took / 0.01 + 2)
+        self.assertLessEqual(n, took / 0.02 + 2)
         # A daemon's own notification of new jobs is no reason to read choices.
         self.assertLessEqual(self.reads(lambda i: self.submit(product(n=i + 100)), 10, 0.15)[0], 0)
 
