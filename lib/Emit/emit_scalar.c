@@ -81,32 +81,18 @@ heddle_status hd_emit_op_warp_index(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-static bool is_one(LLVMValueRef v) {
-  return LLVMIsAConstantInt(v) && LLVMConstIntGetSExtValue(v) == 1;
+/* Whether constants may replace the divisions that find a tile. Their quotients would be computed
+ * early, and some kernels would spill: those of a single role, which has fragments of A and B in
+ * registers, and those with stream-K, where the index is selected. */
+static bool has_registers(const hd_emitter *e, const hd_op *op) {
+  enum { WARP = 32 };
+  const hd_op *index = hd_tile_coord_index(op)->op;
+  bool alone = e->role.n_warps * WARP == hd_op_int(e->kernel, HD_ATTR_THREADS, 0);
+  return !alone && !(index && index->kind == HD_OP_SELECT);
 }
 
-/* A tile in a band of tile rows: its column is inside / rows. */
-typedef struct band {
-  LLVMValueRef rows, column;
-} band;
-
-/* The band has `left` tile rows or `group` of them, whichever is less. If the number of tile rows
- * is constant, so is that of the last band, and the divisions become multiplications. With
- * stream-K, where the index is selected, they would be computed early, and kernels would spill. */
-static band find_in_band(hd_emitter *e, const hd_op *op, LLVMValueRef inside, LLVMValueRef left,
-                         int64_t group) {
-  const hd_op *index = hd_tile_coord_index(op)->op;
-  bool selected = index && index->kind == HD_OP_SELECT;
-  LLVMValueRef whole = hd_emit_i32(e, group), rows = hd_emit_min(e, left, whole);
-  LLVMValueRef tiles_m = hd_emit_get1(e, hd_tile_coord_tiles_m(op));
-  if (!LLVMIsAConstantInt(tiles_m) || selected)
-    return (band){rows, LLVMBuildUDiv(e->b, inside, rows, "")};
-  int64_t rest = LLVMConstIntGetSExtValue(tiles_m) % group;
-  LLVMValueRef column = LLVMBuildUDiv(e->b, inside, whole, "");
-  if (!rest)
-    return (band){whole, column};
-  LLVMValueRef last = LLVMBuildUDiv(e->b, inside, hd_emit_i32(e, rest), "");
-  return (band){rows, hd_emit_select(e, hd_emit_eqi(e, rows, group), column, last)};
+static bool is_multiple(LLVMValueRef v, int64_t of) {
+  return LLVMIsAConstantInt(v) && LLVMConstIntGetSExtValue(v) % of == 0;
 }
 
 /* Bands of `group` tile rows; column by column within a band, so that adjacent CTAs share rows of B
@@ -126,19 +112,23 @@ heddle_status hd_emit_op_tile_coord(hd_emitter *e, const hd_op *op) {
     index = hd_emit_sub(e, index, hd_emit_mul(e, g, tiles));
     hd_emit_set1(e, op->results[2], g);
   }
-  if (is_one(tiles_n)) {
+  bool constants = has_registers(e, op);
+  if (constants && tiles_n == hd_emit_i32(e, 1)) {
     hd_emit_set1(e, op->results[0], index);
     hd_emit_set1(e, op->results[1], hd_emit_i32(e, 0));
     return HEDDLE_OK;
   }
   LLVMValueRef band_tiles = hd_emit_muli(e, tiles_n, group);
-  LLVMValueRef at = LLVMBuildUDiv(e->b, index, band_tiles, "");
-  LLVMValueRef first = hd_emit_muli(e, at, group);
-  LLVMValueRef inside = hd_emit_sub(e, index, hd_emit_mul(e, at, band_tiles));
-  band b = find_in_band(e, op, inside, hd_emit_sub(e, tiles_m, first), group);
-  LLVMValueRef row = hd_emit_sub(e, inside, hd_emit_mul(e, b.column, b.rows));
+  LLVMValueRef band = LLVMBuildUDiv(e->b, index, band_tiles, "");
+  LLVMValueRef first = hd_emit_muli(e, band, group);
+  LLVMValueRef inside = hd_emit_sub(e, index, hd_emit_mul(e, band, band_tiles));
+  LLVMValueRef rows = hd_emit_i32(e, group);
+  if (!constants || !is_multiple(tiles_m, group))
+    rows = hd_emit_min(e, hd_emit_sub(e, tiles_m, first), rows);
+  LLVMValueRef column = LLVMBuildUDiv(e->b, inside, rows, "");
+  LLVMValueRef row = hd_emit_sub(e, inside, hd_emit_mul(e, column, rows));
   hd_emit_set1(e, op->results[0], hd_emit_add(e, first, row));
-  hd_emit_set1(e, op->results[1], b.column);
+  hd_emit_set1(e, op->results[1], column);
   return HEDDLE_OK;
 }
 
