@@ -65,8 +65,10 @@ static heddle_status note_arg(void *user, hd_op *op) {
   if (op->kind != HD_OP_ARG)
     return HEDDLE_OK;
   hd_arg_kind arg = hd_op_arg(op);
-  int64_t *most = arg == HD_ARG_M ? &s->most_m : arg == HD_ARG_N ? &s->most_n : &(int64_t){0};
-  *most = hd_op_int(op, HD_ATTR_MAX, 0);
+  if (arg == HD_ARG_M)
+    s->most_m = hd_op_int(op, HD_ATTR_MAX, 0);
+  if (arg == HD_ARG_N)
+    s->most_n = hd_op_int(op, HD_ATTR_MAX, 0);
   s->any_m |= arg == HD_ARG_M;
   s->any_n |= arg == HD_ARG_N;
   s->any_k |= arg == HD_ARG_K;

@@ -630,9 +630,29 @@ class Money(Case):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.05)
         self.assertGreater(spent[0]["spent_s"], 0.3)
+        self.assertEqual([t["tenant"] for t in spent], ["poor"])
         self.claim(status=204)  # its second job waits
         as_rich.post("/v1/jobs", {"products": [product(n=2)], "class": "H200"})
         self.assertEqual(self.claim()["product"], product(n=2))  # the tenant with budget is served
+
+
+    def test_leases_that_end_together_are_charged_to_their_tenants(self):
+        first, last = self.daemon.token("first", "submit", "a"), self.daemon.token("last", "submit", "b")
+        self.client.token = self.daemon.token("head", "admin")
+        time.sleep(1.5)  # the daemon reads tokens every second
+        self.daemon.client(first).post("/v1/jobs", {"products": [product(n=1)], "class": "H200"})
+        long = self.claim()
+        time.sleep(1)
+        self.daemon.client(last).post("/v1/jobs", {"products": [product(n=2)], "class": "H200"})
+        short = self.claim(device="GPU-2")
+        self.finish(long)
+        self.finish(short)
+        end, spent = time.monotonic() + 5, {}
+        while not (spent.get("a") and spent.get("b")):
+            self.assertLess(time.monotonic(), end)
+            spent = {t["tenant"]: t["spent_s"] for t in self.client.get("/v1/tenants").json["tenants"]}
+        self.assertGreater(spent["a"], 0.9)
+        self.assertLess(spent["b"], 0.5)
 
 
 class Whole(unittest.TestCase):

@@ -17,9 +17,9 @@ heddle_status tuned_open(heddle_context *ctx, const char *path, hd_tuned **tuned
   hd_strbuf shipped = {0};
   hd_strbuf_printf(&shipped, "%.*s/../share/heddle/tuned.json",
                    slash ? (int)(slash - self) : 0, self);
-  heddle_status status = HEDDLE_OK;
-  if (access(hd_strbuf_text(&shipped), R_OK) == 0)
-    status = heddle_tuned_read(ctx, hd_strbuf_text(&shipped), tuned);
+  bool installed = access(hd_strbuf_text(&shipped), R_OK) == 0;
+  heddle_status status = installed ? heddle_tuned_read(ctx, hd_strbuf_text(&shipped), tuned)
+                                   : heddle_tuned_shipped(ctx, tuned);
   hd_strbuf_free(&shipped);
   return status;
 }

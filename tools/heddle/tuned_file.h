@@ -5,8 +5,8 @@
 #include "Choice/tuned.h"
 #include "service_client.h"
 
-/* path NULL: ../share/heddle/tuned.json relative to the tool's folder; if it does not exist, *tuned
- * stays NULL. *tuned is owned. */
+/* path NULL: ../share/heddle/tuned.json relative to the tool's folder; if it does not exist, the
+ * choices that are part of the library. *tuned is owned. */
 heddle_status tuned_open(heddle_context *ctx, const char *path, hd_tuned **tuned);
 /* From a service if args names one, else as tuned_open. */
 heddle_status tuned_open_from(heddle_context *ctx, const char *path, const service_args *args,
