@@ -144,6 +144,17 @@ def an_urgent_job_comes_first(d):
     assert [("n=8 " in p) for p in done] == [False, True, False], done
 
 
+def a_large_product_comes_first(d):
+    """`heddle submit` queues the products of a grid by their work, so that the longest job is not the last one."""
+    grid = os.path.join(FOLDER, "grid")
+    with open(grid, "w") as out:
+        out.writelines(f"bf16 64 {k} {n}\n" for k, n in ((64, 16), (64, 48), (192, 24)))
+    subprocess.run([os.path.join(BIN, "heddle"), "submit", "--server", "unix:" + d.socket, "--class", CLASS, "--policy", "quick", "--grid",
+                    grid], check=True, stdout=subprocess.DEVNULL)
+    log = agent(d, "--leases", "3", state="large")
+    assert [e["product"].split("n=")[1].split()[0] for e in events(log, "leased")] == ["24", "48", "16"], log
+
+
 def scripted_figures_stay_apart(d):
     log = agent(d, "--once", state="class")
     assert events(log, "up")[0]["class"] == CLASS
@@ -199,7 +210,7 @@ def main():
     only = sys.argv[2:]
     tests = [figures_are_carried, one_gpu_has_one_agent, a_stopped_agent_gives_back, a_killed_agent_is_recovered,
              what_an_agent_hears_too_late_is_dropped,
-             an_urgent_job_comes_first, scripted_figures_stay_apart, an_unknown_policy_fails_its_job, a_hostile_server_is_no_harm,
+             an_urgent_job_comes_first, a_large_product_comes_first, scripted_figures_stay_apart, an_unknown_policy_fails_its_job, a_hostile_server_is_no_harm,
              what_is_missed_most_is_known]
     for test in (t for t in tests if not only or t.__name__ in only):
         begin = time.monotonic()

@@ -18,7 +18,8 @@ static const char about[] =
     "Asks a tuning service to tune products: the linear layers of a model (a transformer's\n"
     "config.json, a safetensors index or file) for some counts of tokens, or the products of a\n"
     "grid. A product that has a choice or is already queued makes no new job. The service gets\n"
-    "only product keys, never the model.\n"
+    "only product keys, never the model. Large products are queued first, since they take\n"
+    "longest: at the end no GPU waits long for another one.\n"
     "\n"
     "Lines of a --grid file are TYPE M K N [DTYPE [ORDER [weights_ready]]]; # starts a comment.";
 static const char examples[] =
@@ -96,6 +97,15 @@ static heddle_status read_grid(heddle_context *ctx, const submit_args *a, produc
 
 /* ---- sending ---- */
 
+static double work_of(const hd_product *p) {
+  return (double)p->m * (double)p->n * (double)p->k * (double)(p->g ? p->g : 1);
+}
+
+static int by_work(const void *a, const void *b) {
+  double x = work_of(a), y = work_of(b);
+  return (x < y) - (x > y);
+}
+
 static json_t *keys_of(const submit_args *a, const product_list *products) {
   json_t *keys = json_array();
   for (int32_t i = 0; i < products->n; i++) {
@@ -165,6 +175,8 @@ static heddle_status send(heddle_context *ctx, const submit_args *a, json_t *key
 static heddle_status submit(heddle_context *ctx, const submit_args *a) {
   product_list products = {0};
   heddle_status status = a->model ? read_model(ctx, a, &products) : read_grid(ctx, a, &products);
+  if (products.n && !a->dry_run)
+    qsort(products.list, (size_t)products.n, sizeof *products.list, by_work);
   json_t *keys = status == HEDDLE_OK ? keys_of(a, &products) : NULL;
   hd_free(products.list);
   if (status == HEDDLE_OK && a->dry_run) {
