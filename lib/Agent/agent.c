@@ -26,6 +26,7 @@ static void rest(const hd_agent *a, double seconds) {
 
 static heddle_status empty_spool(heddle_context *ctx, hd_agent *a) {
   while (hd_journal_count(a->spool) && !hd_agent_is_stopped(a)) {
+    hd_tuner_stop(a); /* the server is away */
     rest(a, a->send_at - hd_clock_seconds());
     HD_TRY(hd_agent_send(ctx, a, hd_clock_seconds() + HD_ANSWER_S, 0, NULL));
   }
@@ -96,8 +97,10 @@ static heddle_status claim(heddle_context *ctx, hd_agent *a, const char *id, dou
   int n_tries = 0;
   *lease = NULL;
   do {
-    if (n_tries++)
+    if (n_tries++) {
+      hd_tuner_stop(a); /* does not use the GPU while it waits */
       rest(a, hd_agent_back_off(a, &answer));
+    }
     if (hd_agent_is_stopped(a))
       break;
     *asked_at = hd_clock_seconds();
@@ -151,9 +154,10 @@ static heddle_status wait_for_device(heddle_context *ctx, hd_agent *a, bool *go)
     *go = !hd_agent_is_stopped(a);
     if (!*go)
       return HEDDLE_OK;
-    HD_TRY(hd_agent_device_take(ctx, &a->device, busy));
+    HD_TRY(hd_agent_device_take(ctx, &a->device, a->tuner.pid, busy));
     if (!*busy)
       return HEDDLE_OK;
+    hd_tuner_stop(a);
     if (n_tries < BRIEF_TRIES) {
       rest(a, 0.2);
       continue;
@@ -165,8 +169,8 @@ static heddle_status wait_for_device(heddle_context *ctx, hd_agent *a, bool *go)
   }
 }
 
-/* Works on one lease, if there is a job. If the disk is full, no job is begun, and the caller
- * retries. */
+/* Works on one lease, if there is a job; waits for one only without a tuner, which uses the GPU. If
+ * the disk is full, no job is begun, and the caller retries. */
 static heddle_status work_once(heddle_context *ctx, hd_agent *a, bool *worked) {
   char id[REQUEST_BYTES];
   json_t *lease = NULL;
@@ -174,7 +178,10 @@ static heddle_status work_once(heddle_context *ctx, hd_agent *a, bool *worked) {
   *worked = false;
   make_request_id(id);
   HD_TRY(note_claim(ctx, a, id, "asked"));
-  heddle_status status = claim(ctx, a, id, a->o->no_wait ? 0 : CLAIM_WAIT_S, &lease, &asked_at);
+  double wait_s = a->o->no_wait || a->tuner.pid ? 0 : CLAIM_WAIT_S;
+  heddle_status status = claim(ctx, a, id, wait_s, &lease, &asked_at);
+  if (!lease)
+    hd_tuner_stop(a);
   if (status != HEDDLE_OK || hd_agent_is_stopped(a) || !lease) {
     if (lease)
       hd_lease_release(a, json_integer_value(json_object_get(lease, "lease")), "shutdown",
@@ -271,6 +278,7 @@ heddle_status hd_agent_run(heddle_context *ctx, const hd_agent_options *options)
     status = work(ctx, &a);
   if (a.claim_path)
     hd_agent_log(&a, "down", NULL);
+  hd_tuner_stop(&a);
   hd_agent_device_close(&a.device);
   hd_journal_close(a.spool);
   hd_http_close(a.http);

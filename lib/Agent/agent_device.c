@@ -40,7 +40,8 @@ void hd_agent_device_close(hd_agent_device *d) {
   d->nvml = NULL;
 }
 
-heddle_status hd_agent_device_take(heddle_context *ctx, hd_agent_device *d, char busy[160]) {
+heddle_status hd_agent_device_take(heddle_context *ctx, hd_agent_device *d, int own,
+                                   char busy[160]) {
   unsigned n = 0, pid = 0;
   busy[0] = '\0';
   if (d->lock.fd < 0) {
@@ -55,7 +56,7 @@ heddle_status hd_agent_device_take(heddle_context *ctx, hd_agent_device *d, char
     HD_TRY(status);
   }
   if (d->nvml)
-    HD_TRY(hd_nvml_processes(ctx, d->nvml, &n, &pid));
+    HD_TRY(hd_nvml_processes(ctx, d->nvml, own, &n, &pid));
   if (n)
     snprintf(busy, 160, "%u processes use %.80s, for example process %u", n, d->is.uuid, pid);
   return HEDDLE_OK;

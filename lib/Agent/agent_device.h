@@ -20,9 +20,10 @@ typedef struct hd_agent_device {
 heddle_status hd_agent_device_open(heddle_context *ctx, const hd_agent_options *options,
                                    hd_agent_device *device);
 void hd_agent_device_close(hd_agent_device *device);
-/* Takes the GPU's lock, unless it is already held, and looks for processes that use the GPU. *busy:
- * a reason, or "" if the GPU is free. */
-heddle_status hd_agent_device_take(heddle_context *ctx, hd_agent_device *device, char busy[160]);
+/* Takes the GPU's lock, unless it is already held, and looks for processes that use the GPU, other
+ * than those below the process `own` (0: none). *busy: a reason, or "" if the GPU is free. */
+heddle_status hd_agent_device_take(heddle_context *ctx, hd_agent_device *device, int own,
+                                   char busy[160]);
 /* The field `device` of a claim (owned). */
 json_t *hd_agent_device_json(const hd_agent_device *device);
 

@@ -5,6 +5,7 @@
 #include "Agent/agent.h"
 #include "Agent/agent_device.h"
 #include "Agent/spool.h"
+#include "Support/child.h"
 
 typedef struct hd_agent {
   const hd_agent_options *o;
@@ -13,6 +14,8 @@ typedef struct hd_agent {
   hd_agent_device device;
   json_t *build;    /* `build` of a claim; owned */
   char *claim_path; /* owned: file with the last claim */
+  hd_child tuner;     /* between leases it waits for the next one; pid 0: none */
+  const char *policy; /* of the tuner */
   bool polling;     /* the current request is aborted when the agent is told to stop */
   double wait_s;    /* delay before the next retry; 0: no failure so far */
   double send_at;   /* next time to send the spool, on the monotonic clock */
@@ -30,6 +33,14 @@ double hd_agent_back_off(hd_agent *agent, const hd_http_answer *answer);
  * the end of this lease. */
 heddle_status hd_agent_send(heddle_context *ctx, hd_agent *agent, double until, int64_t lease,
                             bool *finished);
+
+/* ---- the tuner (tuner.c) ---- */
+
+bool hd_tuner_knows(const char *policy);
+/* Gives the tuner a lease (borrowed) with a known policy. Starts it, unless it waits for one. */
+heddle_status hd_tuner_begin(heddle_context *ctx, hd_agent *agent, const json_t *lease);
+/* Ends the tuner and its processes, so that the GPU is free. Accepts that there is none. */
+void hd_tuner_stop(hd_agent *agent);
 
 /* ---- one lease (lease.c) ---- */
 

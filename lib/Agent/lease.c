@@ -21,7 +21,7 @@ typedef struct work {
   const json_t *lease;
   int64_t id, seq;
   double asked_at, deadline, renew_at, renew_s;
-  hd_child child;
+  bool is_done; /* the tuner has done its part, and waits for another lease */
   double said_at;       /* of the last measurement */
   json_t *finish;       /* owned: the end of the job, as far as it is known */
   json_t *race;         /* owned; NULL: not run yet */
@@ -46,90 +46,13 @@ static void end_with(work *w, how end, const char *why, const char *text) {
   hd_strbuf_add(&w->text, text);
 }
 
-/* ---- policies ---- */
-
-/* The tuner's options for each policy. */
-static const struct policy {
-  const char *name;
-  const char *options[6]; /* ends with NULL */
-} policies[] = {{"default", {NULL}},
-                {"quick", {"--top", "8", "--finalists", "2", "--no-sustained"}},
-                {"thorough", {"--top", "256", "--finalists", "12"}}};
-
-static const struct policy *policy_named(const char *name) {
-  for (size_t i = 0; i < HD_COUNT(policies); i++)
-    if (strcmp(policies[i].name, name) == 0)
-      return &policies[i];
-  return NULL;
-}
-
-/* ---- the child ---- */
-
-enum { MAX_WORDS = 64 };
-
-typedef struct words {
-  const char *list[MAX_WORDS];
-  int n;
-  char number[4][32];
-  hd_strbuf worker;
-} words;
-
-static void add_word(words *w, const char *option, const char *value) {
-  if (!value)
-    return;
-  w->list[w->n++] = option;
-  w->list[w->n++] = value;
-}
-
-static void add_number(words *w, int slot, const char *option, int64_t value) {
-  snprintf(w->number[slot], sizeof w->number[slot], "%lld", (long long)value);
-  add_word(w, option, w->number[slot]);
-}
-
-/* The incumbent's cubin, if another build made it. With the same build, comparing is useless. */
-static const char *other_cubin(const work *w, const json_t *incumbent) {
-  const char *cubin = string_in(incumbent, "cubin");
-  bool same_build =
-      strcmp(string_in(incumbent, "build"), string_in(w->agent->build, "sources")) == 0;
-  return *cubin && !same_build ? cubin : NULL;
-}
-
-static heddle_status start_child(heddle_context *ctx, work *w, const struct policy *policy) {
-  const hd_agent_options *o = w->agent->o;
-  const json_t *incumbent = json_object_get(w->lease, "incumbent");
-  words argv = {.list = {o->heddle, "tune", "lease"}, .n = 3};
-  add_word(&argv, "--product", string_in(w->lease, "product"));
-  add_number(&argv, 0, "--seed", json_integer_value(json_object_get(w->lease, "seed")));
-  add_number(&argv, 1, "--jobs", o->jobs);
-  add_number(&argv, 2, "--memory", o->memory_mib);
-  add_number(&argv, 3, "--deadline", o->deadline_s ? o->deadline_s : 30);
-  add_word(&argv, "--cache", o->cache);
-  add_word(&argv, "--ptxas", o->ptxas);
-  add_word(&argv, "--gpu", o->scripted ? NULL : w->agent->device.is.uuid);
-  if (json_is_object(incumbent)) {
-    add_word(&argv, "--incumbent", string_in(incumbent, "schedule"));
-    add_word(&argv, "--incumbent-cubin", other_cubin(w, incumbent));
-  }
-  if (o->scripted) {
-    hd_strbuf_printf(&argv.worker, "%s tune scripted %s", o->heddle,
-                     o->scripted_options ? o->scripted_options : "");
-    add_word(&argv, "--worker", hd_strbuf_text(&argv.worker));
-  }
-  for (int i = 0; policy->options[i]; i++)
-    argv.list[argv.n++] = policy->options[i];
-  argv.list[argv.n] = NULL;
-  heddle_status status = hd_child_start(ctx, argv.list, &w->child);
-  hd_strbuf_free(&argv.worker);
-  return status;
-}
-
 static void tell_to_stop(work *w, const char *why) {
   static const double PATIENCE_S = 60; /* a candidate may take long */
-  if (w->stop_why || !w->child.pid)
+  if (w->stop_why || !w->agent->tuner.pid)
     return;
   w->stop_why = why;
   w->stop_until = hd_clock_seconds() + PATIENCE_S;
-  (void)hd_child_say(&w->child, "stop");
+  (void)hd_child_say(&w->agent->tuner, "stop");
 }
 
 /* ---- output of the child ---- */
@@ -202,6 +125,7 @@ static heddle_status take_line(heddle_context *ctx, work *w, const char *line) {
     json_object_set_new(w->finish, "outcome", json_string("failed"));
     json_object_set(w->finish, "why", json_object_get(event, "why"));
   } else if (strcmp(kind, "done") == 0) {
+    w->is_done = !w->stop_why;
     if (json_object_get(w->finish, "outcome"))
       end_with(w, FINISH, "", "");
     else
@@ -212,7 +136,7 @@ static heddle_status take_line(heddle_context *ctx, work *w, const char *line) {
 }
 
 static heddle_status hear(heddle_context *ctx, work *w, double timeout_s) {
-  hd_child *child = &w->child;
+  hd_child *child = &w->agent->tuner;
   hd_strbuf line = {0};
   heddle_status status = HEDDLE_OK;
   hd_children_wait(&child, 1, timeout_s);
@@ -307,8 +231,10 @@ static heddle_status finish(heddle_context *ctx, work *w) {
     hd_children_wait(NULL, 0, wait_s < 0.2 ? wait_s : 0.2);
     if (hd_clock_seconds() >= w->agent->send_at)
       HD_TRY(hd_agent_send(ctx, w->agent, hd_clock_seconds() + answer_time(w), w->id, &finished));
-    if (!finished)
+    if (!finished) {
+      hd_tuner_stop(w->agent); /* does not use the GPU while the server is away */
       look_at_the_clock(w);
+    }
   }
   return HEDDLE_OK;
 }
@@ -340,28 +266,22 @@ void hd_lease_release(hd_agent *agent, int64_t lease, const char *why, const cha
   hd_free(body);
 }
 
-/* The reason why this agent cannot do the job; NULL: it can. */
-static const char *refusal_of(const json_t *lease, const struct policy **policy) {
-  *policy = policy_named(string_in(lease, "policy"));
-  return *policy ? NULL : "this agent does not know the policy; legal: default, quick, thorough";
-}
-
 static heddle_status begin(heddle_context *ctx, work *w) {
-  const struct policy *policy;
   char busy[160];
-  const char *refusal = refusal_of(w->lease, &policy);
-  if (refusal) {
+  if (!hd_tuner_knows(string_in(w->lease, "policy"))) {
     json_object_set_new(w->finish, "outcome", json_string("failed"));
-    json_object_set_new(w->finish, "why", json_string(refusal));
+    json_object_set_new(w->finish, "why",
+                        json_string("this agent does not know the policy; legal: default, quick, "
+                                    "thorough"));
     end_with(w, FINISH, "", "");
     return HEDDLE_OK;
   }
-  HD_TRY(hd_agent_device_take(ctx, &w->agent->device, busy));
+  HD_TRY(hd_agent_device_take(ctx, &w->agent->device, w->agent->tuner.pid, busy));
   if (*busy) {
     end_with(w, RELEASE, "busy", busy);
     return HEDDLE_OK;
   }
-  return start_child(ctx, w, policy);
+  return hd_tuner_begin(ctx, w->agent, w->lease);
 }
 
 heddle_status hd_lease_work(heddle_context *ctx, hd_agent *agent, const json_t *lease,
@@ -381,7 +301,8 @@ heddle_status hd_lease_work(heddle_context *ctx, hd_agent *agent, const json_t *
   heddle_status status = begin(ctx, &w);
   if (status == HEDDLE_OK)
     status = measure(ctx, &w);
-  hd_child_stop(&w.child, NULL);
+  if (!w.is_done || w.end != FINISH)
+    hd_tuner_stop(agent);
   if (status == HEDDLE_OK && w.end == FINISH)
     status = finish(ctx, &w);
   if (status != HEDDLE_OK) { /* the spool does not work here; another agent can do the job */

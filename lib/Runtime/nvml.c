@@ -5,6 +5,7 @@
 
 #include "Support/arena.h"
 #include "Support/diag.h"
+#include "Support/file.h"
 
 enum {
   CLOCK_SM = 1,
@@ -101,7 +102,7 @@ heddle_status hd_nvml_identify(heddle_context *ctx, const hd_nvml *n, hd_nvml_id
   return HEDDLE_OK;
 }
 
-heddle_status hd_nvml_processes(heddle_context *ctx, const hd_nvml *nvml, unsigned *n,
+heddle_status hd_nvml_processes(heddle_context *ctx, const hd_nvml *nvml, int own, unsigned *n,
                                 unsigned *pid) {
   enum { MAX_LISTED = 64, TOO_SMALL = 7 }; /* NVML_ERROR_INSUFFICIENT_SIZE: there are more */
   hd_nvml_process list[MAX_LISTED] = {0};
@@ -109,8 +110,12 @@ heddle_status hd_nvml_processes(heddle_context *ctx, const hd_nvml *nvml, unsign
   int result = nvml->processes(nvml->device, &count, list);
   if (result != TOO_SMALL)
     HD_TRY(check(ctx, result, "listing the processes"));
-  *n = count;
-  *pid = count ? list[0].pid : 0;
+  *n = *pid = 0;
+  for (unsigned i = 0; i < count; i++)
+    if (!own || i >= MAX_LISTED || !hd_process_is_below((int)list[i].pid, own)) {
+      ++*n;
+      *pid = *pid || i >= MAX_LISTED ? *pid : list[i].pid;
+    }
   return HEDDLE_OK;
 }
 

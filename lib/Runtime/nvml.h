@@ -37,8 +37,10 @@ heddle_status hd_nvml_open_index(heddle_context *ctx, const char *path, unsigned
                                  hd_nvml **nvml);
 heddle_status hd_nvml_identify(heddle_context *ctx, const hd_nvml *nvml,
                                hd_nvml_identity *identity);
-/* The number of processes that run compute work on the device, and the id of one (0: none). */
-heddle_status hd_nvml_processes(heddle_context *ctx, const hd_nvml *nvml, unsigned *n,
+/* The number of processes that run compute work on the device, and the id of one (0: none). The
+ * process `own` (0: none) and its descendants do not count. In a container, whose ids differ from
+ * NVML's, they do. */
+heddle_status hd_nvml_processes(heddle_context *ctx, const hd_nvml *nvml, int own, unsigned *n,
                                 unsigned *pid);
 heddle_status hd_nvml_read(heddle_context *ctx, const hd_nvml *nvml, hd_nvml_sample *sample);
 void hd_nvml_close(hd_nvml *nvml);

@@ -89,6 +89,8 @@ heddle_status hd_process_run_with(heddle_context *ctx, const char *const *argv,
 
 /* Resident memory of a process in bytes; 0 if it has ended. */
 uint64_t hd_process_memory(int pid);
+/* Whether a process is `ancestor` or one of its descendants. */
+bool hd_process_is_below(int pid, int ancestor);
 
 /* Limits this process: CPU time (SIGPROF ends it), memory (not under AddressSanitizer), files of 4
  * MiB, no core dump, no new privileges. It is killed when its parent ends. */

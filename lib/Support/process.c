@@ -89,6 +89,23 @@ uint64_t hd_process_memory(int pid) {
              : 0;
 }
 
+/* 0: it has ended. */
+static int parent_of(int pid) {
+  char path[64], text[256];
+  int parent = 0;
+  snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  text[hd_file_read_head(path, text, sizeof text - 1)] = '\0';
+  const char *name_end = strrchr(text, ')'); /* the name may contain anything */
+  return name_end && sscanf(name_end, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
+bool hd_process_is_below(int pid, int ancestor) {
+  enum { MAX_DEPTH = 64 };
+  for (int depth = 0; pid > 1 && pid != ancestor && depth < MAX_DEPTH; depth++)
+    pid = parent_of(pid);
+  return pid == ancestor;
+}
+
 heddle_status hd_process_run(heddle_context *ctx, const char *const *argv, double timeout_s,
                              hd_strbuf *output, int *exit_code) {
   return hd_process_run_with(ctx, argv, NULL, 0, timeout_s, output, exit_code);

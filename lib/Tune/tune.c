@@ -268,7 +268,7 @@ static heddle_status feed_measurer(heddle_context *ctx, hd_product_session *c) {
   if (c->workers->measurer.child.pid && c->workers->measurer.entry != HD_ENTRY_IDLE)
     return HEDDLE_OK;
   if (!c->workers->ready)
-    return hd_workers_open(ctx, c->workers, OPEN_S);
+    return hd_workers_open(ctx, c->workers, c->o->seed, OPEN_S);
   if (canary_is_due(c)) {
     hd_workers_measure(c->workers, HD_ENTRY_CANARY, "", c->session->deadline);
     return HEDDLE_OK;
@@ -369,15 +369,17 @@ heddle_status hd_tune(heddle_context *ctx, const hd_tune_options *options, const
                   .begun_at = hd_clock_seconds(),
                   .deadline = options->deadline_s > 0 ? options->deadline_s : DEADLINE_S};
   s.until = options->budget_s > 0 ? s.begun_at + options->budget_s : INFINITY;
-  hd_workers workers = {.argv = options->worker, .memory_bytes = options->memory_bytes};
-  workers.n_compilers = options->n_jobs < HD_TUNE_MOST_JOBS ? options->n_jobs : HD_TUNE_MOST_JOBS;
+  hd_workers own = {0}, *workers = options->workers ? options->workers : &own;
+  workers->argv = options->worker;
+  workers->memory_bytes = options->memory_bytes;
+  workers->n_compilers = options->n_jobs < HD_TUNE_MOST_JOBS ? options->n_jobs : HD_TUNE_MOST_JOBS;
   heddle_status status = HEDDLE_OK;
   *n_done = 0;
   for (int32_t i = 0; i < n && status == HEDDLE_OK && hd_clock_seconds() < s.until; i++) {
     bool chosen = false;
-    status = tune_one(ctx, &s, &workers, &list[i], i, &chosen);
+    status = tune_one(ctx, &s, workers, &list[i], i, &chosen);
     *n_done += chosen;
   }
-  hd_workers_end(&workers);
+  hd_workers_end(&own);
   return status;
 }

@@ -1,5 +1,6 @@
 #include "Tune/workers.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "Support/diag.h"
@@ -53,9 +54,12 @@ heddle_status hd_workers_compile(heddle_context *ctx, hd_workers *workers, int64
   return HEDDLE_OK;
 }
 
-heddle_status hd_workers_open(heddle_context *ctx, hd_workers *workers, double deadline_s) {
+heddle_status hd_workers_open(heddle_context *ctx, hd_workers *workers, uint64_t seed,
+                              double deadline_s) {
+  char text[24];
+  snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
   HD_TRY(bring_up(ctx, workers, &workers->measurer));
-  say(&workers->measurer, "open", "");
+  say(&workers->measurer, "open", text);
   give(&workers->measurer, HD_ENTRY_OPEN, deadline_s);
   return HEDDLE_OK;
 }

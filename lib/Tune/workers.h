@@ -12,6 +12,7 @@ typedef struct hd_worker {
   double deadline; /* of that, on the monotonic clock */
 } hd_worker;
 
+/* All zero: none was started. */
 typedef struct hd_workers {
   const char *const *argv; /* borrowed */
   char product[HD_PRODUCT_TEXT];
@@ -49,8 +50,10 @@ void hd_workers_begin(hd_workers *workers, const hd_product *product);
 /* Has an idle compiler take it; false when all are busy. */
 heddle_status hd_workers_compile(heddle_context *ctx, hd_workers *workers, int64_t entry,
                               const char *schedule, double deadline_s, bool *taken);
-/* Brings the measurer up when it is not (event of HD_ENTRY_OPEN follows). */
-heddle_status hd_workers_open(heddle_context *ctx, hd_workers *workers, double deadline_s);
+/* Brings the measurer up when it is not, and has it make the operands (event of HD_ENTRY_OPEN
+ * follows). */
+heddle_status hd_workers_open(heddle_context *ctx, hd_workers *workers, uint64_t seed,
+                              double deadline_s);
 /* Sends the idle, ready measurer a request. */
 void hd_workers_measure(hd_workers *workers, int64_t entry, const char *request, double deadline_s);
 /* Waits at most timeout_s for an event, and enforces the deadlines. measurer_alone: the events of

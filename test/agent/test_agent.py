@@ -144,6 +144,28 @@ def an_urgent_job_comes_first(d):
     assert [("n=8 " in p) for p in done] == [False, True, False], done
 
 
+def a_tuner_is_kept(d):
+    """Leases of one policy have one tuner, which ends when there is no work: then nothing uses the GPU."""
+    heddle, starts = os.path.join(FOLDER, "heddle-kept"), os.path.join(FOLDER, "starts")
+    with open(heddle, "w") as script:
+        script.write(f"""#!/bin/sh
+[ "$2" = lease ] && echo "$@" >> {starts}
+exec {os.path.join(BIN, "heddle")} "$@"
+""")
+    os.chmod(heddle, 0o755)
+    for n, policy in enumerate(("quick", "quick", "default", "quick", "quick")):
+        submit(d, daemon.product(m=64, n=8 * n + 8, k=448), policy=policy)
+    child = agent(d, state="kept", heddle=heddle, wait=False)
+    wait_for(lambda: not leased(d) and not d.client().get("/v1/jobs", state="queued").json["jobs"])
+    policies = ["--finalists" in line for line in open(starts)]
+    assert policies == [True, False, True], policies
+    wait_for(lambda: not subprocess.run(["pgrep", "-P", str(child.pid)], capture_output=True).stdout, seconds=5)
+    assert child.poll() is None
+    child.terminate()
+    log = [json.loads(line) for line in child.communicate(timeout=20)[1].splitlines() if line.startswith("{")]
+    assert [e["state"] for e in events(log, "finished")] == 5 * ["done"], log
+
+
 def a_large_product_comes_first(d):
     """`heddle submit` queues the products of a grid by their work, so that the longest job is not the last one."""
     grid = os.path.join(FOLDER, "grid")
@@ -210,7 +232,7 @@ def main():
     only = sys.argv[2:]
     tests = [figures_are_carried, one_gpu_has_one_agent, a_stopped_agent_gives_back, a_killed_agent_is_recovered,
              what_an_agent_hears_too_late_is_dropped,
-             an_urgent_job_comes_first, a_large_product_comes_first, scripted_figures_stay_apart, an_unknown_policy_fails_its_job, a_hostile_server_is_no_harm,
+             an_urgent_job_comes_first, a_tuner_is_kept, a_large_product_comes_first, scripted_figures_stay_apart, an_unknown_policy_fails_its_job, a_hostile_server_is_no_harm,
              what_is_missed_most_is_known]
     for test in (t for t in tests if not only or t.__name__ in only):
         begin = time.monotonic()

@@ -1,7 +1,21 @@
-"""lease.py HEDDLE: the race of heddle tune lease: incumbents, carried code, all faults at once."""
+"""lease.py HEDDLE: heddle tune lease: races, incumbents, carried code, all faults at once, several leases of one process."""
 import json
+import os
 import subprocess
 import sys
+import tempfile
+
+if sys.argv[1] == "worker":  # logs its starts and requests, and is the scripted one
+    _, _, log, heddle = sys.argv
+    with open(log, "a") as out:
+        print("start", file=out, flush=True)
+        child = subprocess.Popen([heddle, "tune", "scripted"], stdin=subprocess.PIPE)
+        for line in sys.stdin:
+            if line.startswith("open"):
+                print(line.strip(), file=out, flush=True)
+            child.stdin.write(line.encode())
+            child.stdin.flush()
+    os._exit(0)
 
 HEDDLE = sys.argv[1]
 PRODUCT = "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=512 n=%d k=512 k_major row_major"
@@ -15,6 +29,23 @@ def lease(*options, n=16, worker=SCRIPTED):
     assert child.wait() == 0, events
     assert events[-1] == {"event": "done"}, events[-1]
     return events
+
+
+def leases(*requests):
+    """Several leases of one process: their events, and the seeds of the operands that its one measuring process made."""
+    with tempfile.NamedTemporaryFile() as log:
+        worker = f"{sys.executable} {__file__} worker {log.name} {HEDDLE}"
+        child = subprocess.Popen([HEDDLE, "tune", "lease", "--top", "8", "--worker", worker],
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        found = []
+        for request in requests:
+            child.stdin.write(json.dumps(request) + "\n")
+            found.append([])
+            while found[-1][-1:] != [{"event": "done"}]:
+                found[-1].append(json.loads(child.stdout.readline()))
+        child.stdin.close()
+        assert child.stdout.read() == "" and child.wait() == 0
+        return found, open(log.name).read().split("\n")[:-1]
 
 
 def only(events, kind):
@@ -70,3 +101,10 @@ print(counts)
 assert counts["hang"] == counts["spin"] == counts["stop"] == ["hang"], counts
 assert counts["crash"] == counts["kill"] == counts["exit"] == counts["memory"] == counts["scribble"] == ["crash"], counts
 assert counts["nan"] == counts["negative"] == counts["babble"] == ["failed"], counts
+
+# Several leases have one measuring process. A product that no kernel supports does not end it.
+(first, bad, second), log = leases({"product": PRODUCT % 16, "seed": 3}, {"product": "x"}, {"product": PRODUCT % 24, "seed": 4})
+assert log == ["start", "open 3", "open 4"], log
+assert only(bad, "failed") and len(bad) == 2, bad
+for events in (first, second):
+    assert contenders(events, "default") and len([e for e in events if e["event"] == "canary"]) == 2, events

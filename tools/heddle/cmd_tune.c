@@ -231,7 +231,7 @@ static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const pro
   teller t = {.args = a};
   hd_tuned *tuned = NULL;
   heddle_status status =
-      worker_words_make(ctx, a->worker, a->device, a->seed, a->cache, a->ptxas, &words);
+      worker_words_make(ctx, a->worker, a->device, a->cache, a->ptxas, &words);
   if (status == HEDDLE_OK)
     status = tuned_open_ceilings(ctx, a->ceilings, &tuned);
   hd_tune_options o = {.worker = words.argv,

@@ -1,6 +1,8 @@
-/* heddle tune lease: one product for heddle-agent. It tunes as `heddle tune` does and prints each
- * result at once, one JSON object per line. It validates its arguments like a user's input. If
- * "stop" arrives on standard input, it ends after the current candidate.
+/* heddle tune lease: tunes products for heddle-agent, as `heddle tune` does. Each line of standard
+ * input is one lease: {"product", "seed", "incumbent", "incumbent_cubin"}, the last two optional. It
+ * prints each result at once, one JSON object per line. It validates all of this like a user's input.
+ * The measuring process stays for the next lease, which then begins without the start of CUDA. If
+ * anything arrives before "done", or standard input ends, it ends after the current candidate.
  *
  *   {"event": "canary", "read_us", "kernel_us", "throttle"}   first, and again after the race
  *   {"event": "measurement", …}  of docs/service.md, without seq and times
@@ -12,6 +14,7 @@
  *   {"event": "done"}                 last */
 #include <fcntl.h>
 #include <jansson.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,20 +27,36 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "Tune/tune.h"
+#include "Tune/workers.h"
 #include "cli.h"
 #include "commands.h"
 #include "tune_commands.h"
 #include "tune_worker_words.h"
 
+/* One product of the service, and its incumbent (may be NULL). */
+typedef struct request {
+  const char *product, *incumbent, *incumbent_cubin;
+  int64_t seed;
+} request;
+
 typedef struct lease_args {
-  const char *product, *incumbent, *incumbent_cubin, *worker, *ptxas, *cache, *gpu;
-  int64_t device, seed, jobs, top, finalists, deadline, memory_mib;
+  request once; /* product NULL: requests come from standard input */
+  const char *worker, *ptxas, *cache, *gpu;
+  int64_t device, jobs, top, finalists, deadline, memory_mib;
   bool no_sustained, no_canary;
 } lease_args;
 
+typedef struct tuner {
+  const lease_args *a;
+  const char *const *argv; /* of the measuring process; borrowed */
+  hd_workers workers;      /* kept from one product to the next */
+  bool stopped;
+} tuner;
+
 static const char about[] =
-"The child process of heddle-agent: tunes one product of the service and prints each result\n"
-"immediately. Not for interactive use.";
+    "The child process of heddle-agent: tunes products of the service and prints each result\n"
+    "immediately. Without --product, each line of standard input is a request in JSON. Not for\n"
+    "interactive use.";
 static const char examples[] =
     "heddle tune lease --product \"sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=64 n=16 k=64 k_major "
     "row_major\"\n";
@@ -138,7 +157,7 @@ static bool is_told_to_stop(void) {
 }
 
 static bool tell(void *user, const hd_tune_event *e) {
-  bool *stopped = user;
+  tuner *t = user;
   const hd_tune_canary *c = e->canary;
   if (c)
     tell_event("canary", json_pack("{s:f, s:f, s:I}", "read_us", c->read_s * 1e6, "kernel_us",
@@ -147,8 +166,8 @@ static bool tell(void *user, const hd_tune_event *e) {
     tell_measurement(e->record);
   if (e->race)
     tell_race(e);
-  *stopped |= is_told_to_stop();
-  return !*stopped;
+  t->stopped |= is_told_to_stop();
+  return !t->stopped;
 }
 
 /* ---- unchanged code ---- */
@@ -173,18 +192,19 @@ static heddle_status ask_worker(heddle_context *ctx, const char *const *argv,
 }
 
 /* Whether the incumbent's schedule still compiles to the code that was measured. */
-static bool is_carried(const lease_args *a, const char *const *argv) {
-  if (!a->incumbent || !a->incumbent_cubin)
+static bool is_carried(const tuner *t, const request *r) {
+  if (!r->incumbent || !r->incumbent_cubin)
     return false;
   hd_strbuf product = {0}, compile = {0}, answer = {0};
-  hd_strbuf_printf(&product, "product %s", a->product);
-  hd_strbuf_printf(&compile, "compile %s", a->incumbent);
+  hd_strbuf_printf(&product, "product %s", r->product);
+  hd_strbuf_printf(&compile, "compile %s", r->incumbent);
   const char *const requests[] = {hd_strbuf_text(&product), hd_strbuf_text(&compile)};
-  heddle_status status = ask_worker(NULL, argv, requests, 2, (double)a->deadline, &answer);
+  double deadline_s = (double)t->a->deadline;
+  heddle_status status = ask_worker(NULL, t->argv, requests, 2, deadline_s, &answer);
   const char *cubin = strstr(hd_strbuf_text(&answer), "compiled cubin=");
-  bool same = status == HEDDLE_OK && cubin && strcmp(cubin + 15, a->incumbent_cubin) == 0;
+  bool same = status == HEDDLE_OK && cubin && strcmp(cubin + 15, r->incumbent_cubin) == 0;
   if (same)
-    tell_text("carried", "cubin", a->incumbent_cubin);
+    tell_text("carried", "cubin", r->incumbent_cubin);
   hd_strbuf_free(&product);
   hd_strbuf_free(&compile);
   hd_strbuf_free(&answer);
@@ -193,45 +213,46 @@ static bool is_carried(const lease_args *a, const char *const *argv) {
 
 /* ---- the product ---- */
 
-static heddle_status tune_product(heddle_context *ctx, const lease_args *a, const char *const *argv,
+static heddle_status tune_product(heddle_context *ctx, tuner *t, const request *r,
                                   const hd_product *product) {
+  const lease_args *a = t->a;
   hd_records *records; /* in memory, because the service has the database */
-  bool stopped = false;
   int32_t n_done = 0;
   HD_TRY(hd_records_open(ctx, ":memory:", true, &records));
-  hd_tune_options o = {.worker = argv,
+  hd_tune_options o = {.worker = t->argv,
+                       .workers = &t->workers,
                        .n_jobs = (int32_t)a->jobs,
                        .deadline_s = (double)a->deadline,
                        .n_top = a->top,
                        .n_finalists = (int32_t)a->finalists,
-                       .incumbent = a->incumbent,
+                       .incumbent = r->incumbent,
                        .memory_bytes = (uint64_t)a->memory_mib << 20,
                        .no_sustained = a->no_sustained,
                        .canaries = !a->no_canary,
-                       .seed = (uint64_t)a->seed,
+                       .seed = (uint64_t)r->seed,
                        .ceilings = hd_device_model_of(NULL),
                        .records = records,
                        .tell = tell,
-                       .user = &stopped};
+                       .user = t};
   heddle_status status = hd_tune(ctx, &o, product, 1, &n_done);
   hd_records_close(records);
   const heddle_diagnostic *d;
   for (size_t i = 0; (d = heddle_context_get(ctx, i)); i++)
     if (d->severity != HEDDLE_ERROR)
       tell_text("note", "text", d->text);
-  if (status == HEDDLE_OK && n_done == 0 && !stopped)
+  if (status == HEDDLE_OK && n_done == 0 && !t->stopped)
     tell_text("failed", "why", "the race made no choice");
-  if (stopped && !n_done)
+  if (t->stopped && !n_done)
     tell_event("stopped", NULL);
   return status;
 }
 
 /* An unknown key or a product that no kernel supports is reported as failed. If the device does not
  * work, the process itself fails. */
-static heddle_status lease(heddle_context *ctx, const lease_args *a, const char *const *argv) {
+static heddle_status lease(heddle_context *ctx, tuner *t, const request *r) {
   hd_product product;
   hd_front front = {0};
-  heddle_status status = hd_product_parse(ctx, a->product, &product);
+  heddle_status status = hd_product_parse(ctx, r->product, &product);
   if (status == HEDDLE_OK)
     status = hd_product_build(ctx, HD_NOWHERE, &product, &front);
   hd_front_free(&front);
@@ -241,18 +262,65 @@ static heddle_status lease(heddle_context *ctx, const lease_args *a, const char 
     return HEDDLE_OK;
   }
   HD_TRY(status);
-  if (is_carried(a, argv))
+  if (is_carried(t, r))
     return HEDDLE_OK;
-  return tune_product(ctx, a, argv, &product);
+  return tune_product(ctx, t, r, &product);
+}
+
+static heddle_status do_lease(heddle_context *ctx, tuner *t, const request *r) {
+  heddle_status status = lease(ctx, t, r);
+  if (status == HEDDLE_OK)
+    tell_event("done", NULL);
+  return status;
+}
+
+/* ---- requests ---- */
+
+/* Reads a line, which the agent writes at once. False at the end of input. */
+static bool read_line(char *line, size_t cap) {
+  struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+  size_t n = 0;
+  for (ssize_t got = 0; got != 0 || n == 0;) {
+    got = read(STDIN_FILENO, line + n, 1);
+    if (got < 0)
+      poll(&input, 1, -1);
+    else if (got == 0 || line[n] == '\n' || n + 2 == cap)
+      return line[n] = '\0', got > 0;
+    n += got > 0;
+  }
+  return false;
+}
+
+static heddle_status serve(heddle_context *ctx, tuner *t) {
+  enum { LINE_BYTES = 4096 };
+  char line[LINE_BYTES];
+  heddle_status status = HEDDLE_OK;
+  while (status == HEDDLE_OK && !t->stopped && read_line(line, sizeof line)) {
+    request r = {.seed = 1};
+    json_int_t seed = 1;
+    json_t *o = json_loads(line, 0, NULL);
+    if (json_unpack(o, "{s:s, s?I, s?s, s?s}", "product", &r.product, "seed", &seed, "incumbent",
+                    &r.incumbent, "incumbent_cubin", &r.incumbent_cubin) != 0)
+      status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.request",
+                        "got \"%.60s\"; legal: {\"product\": KEY, \"seed\": N, \"incumbent\": "
+                        "SCHEDULE, \"incumbent_cubin\": HASH}",
+                        line);
+    r.seed = seed;
+    heddle_context_clear(status == HEDDLE_OK ? ctx : NULL);
+    if (status == HEDDLE_OK)
+      status = do_lease(ctx, t, &r);
+    json_decref(o);
+  }
+  return status;
 }
 
 int tune_lease(int argc, char **argv) {
-  lease_args a = {.seed = 1, .deadline = 30};
+  lease_args a = {.once = {.seed = 1}, .deadline = 30};
   const cli_option options[] = {
-      {"product", CLI_TEXT, &a.product, "KEY", "the product key"},
-      {"incumbent", CLI_TEXT, &a.incumbent, "SCHEDULE",
+      {"product", CLI_TEXT, &a.once.product, "KEY", "the product key; then nothing else is tuned"},
+      {"incumbent", CLI_TEXT, &a.once.incumbent, "SCHEDULE",
        "the schedule of the incumbent; it joins the race if it is legal"},
-      {"incumbent-cubin", CLI_TEXT, &a.incumbent_cubin, "HASH",
+      {"incumbent-cubin", CLI_TEXT, &a.once.incumbent_cubin, "HASH",
        "hash of the incumbent's cubin under another build: if it is the same now, nothing is "
        "measured"},
       {"top", CLI_INT, &a.top, "N", "measurements (one in twenty, 8 to 64)"},
@@ -266,14 +334,14 @@ int tune_lease(int argc, char **argv) {
       {"memory", CLI_INT, &a.memory_mib, "MIB", "memory limit of a measuring process (none)"},
       {"gpu", CLI_TEXT, &a.gpu, "UUID", "the only device that CUDA sees (all)"},
       {"device", CLI_INT, &a.device, "I", "device number (0)"},
-      {"seed", CLI_INT, &a.seed, "S", "seed of the operands (1)"},
+      {"seed", CLI_INT, &a.once.seed, "S", "seed of the operands (1)"},
       {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "ptxas (found on PATH); none: the driver compiles"},
       {"cache", CLI_TEXT, &a.cache, "DIR", "folder of compiled kernels (a temporary one)"},
       {"worker", CLI_TEXT, &a.worker, "COMMAND",
        "use another measuring process (lib/Tune/README.md)"},
       {0}};
   const cli_command command = {
-      "tune lease --product KEY [OPTIONS]", about, examples, options, 0, 0};
+      "tune lease [--product KEY] [OPTIONS]", about, examples, options, 0, 0};
   int code = cli_parse(&command, argc, argv, NULL, NULL);
   const cli_number numbers[] = {{"--top", a.top, 0, INT32_MAX},
                                 {"--finalists", a.finalists, 0, HD_TUNE_MOST_FINALISTS},
@@ -282,8 +350,6 @@ int tune_lease(int argc, char **argv) {
                                 {"--deadline", a.deadline, 1, 3600}};
   if (code == CLI_GO)
     code = cli_check_numbers("tune.number", numbers, HD_COUNT(numbers));
-  if (code == CLI_GO && !a.product)
-    code = cli_usage_error("tune.product", "--product is missing; legal: a product key");
   if (code != CLI_GO)
     return code;
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* do not outlive a killed agent */
@@ -293,11 +359,11 @@ int tune_lease(int argc, char **argv) {
   heddle_context *ctx = heddle_context_create();
   worker_words words;
   heddle_status status =
-      worker_words_make(ctx, a.worker, a.device, a.seed, a.cache, a.ptxas, &words);
+      worker_words_make(ctx, a.worker, a.device, a.cache, a.ptxas, &words);
+  tuner t = {.a = &a, .argv = words.argv};
   if (status == HEDDLE_OK)
-    status = lease(ctx, &a, words.argv);
+    status = a.once.product ? do_lease(ctx, &t, &a.once) : serve(ctx, &t);
+  hd_workers_end(&t.workers);
   worker_words_free(&words);
-  if (status == HEDDLE_OK)
-    tell_event("done", NULL);
   return cli_finish(ctx, status);
 }

@@ -342,7 +342,7 @@ static void obey(scripted *s, char *line) {
     do_canary(s);
   else if (!s->has_product)
     printf("failed %s comes after product\n", line);
-  else if (strcmp(line, "open") == 0)
+  else if (text && strcmp(line, "open") == 0)
     printf("ready 700 scripted %s\n", s->name);
   else if (text && strcmp(line, "compile") == 0)
     do_compile(s, text);

@@ -24,7 +24,7 @@ typedef struct worker {
   heddle_context *ctx;
   hd_product product;
   heddle_compile_options compile;
-  int64_t device_index, seed;
+  int64_t device_index;
   heddle_runtime *runtime; /* NULL: not opened yet */
   hd_device *device;
   hd_nvml *nvml; /* NULL if unavailable */
@@ -56,12 +56,12 @@ static heddle_status open_device(worker *w) {
   return HEDDLE_OK;
 }
 
-static heddle_status do_open(worker *w) {
+static heddle_status do_open(worker *w, const char *seed) {
   if (!w->device)
     HD_TRY(open_device(w));
   hd_workload_close(w->workload);
   w->workload = NULL;
-  HD_TRY(hd_bench_host_make(w->ctx, &w->product, (uint64_t)w->seed,
+  HD_TRY(hd_bench_host_make(w->ctx, &w->product, strtoull(seed, NULL, 10),
                             (int32_t)sysconf(_SC_NPROCESSORS_ONLN), w->host));
   HD_TRY(hd_workload_open(w->ctx, w->device, &w->product, w->host, &w->workload));
   hd_nvml_sample s = {0};
@@ -227,10 +227,10 @@ static heddle_status obey(worker *w, char *line) {
   char *text = strchr(line, ' ');
   if (text)
     *text++ = '\0';
-  if (strcmp(line, "open") == 0)
-    return do_open(w);
   if (strcmp(line, "canary") == 0)
     return do_canary(w);
+  if (text && strcmp(line, "open") == 0)
+    return do_open(w, text);
   if (text && strcmp(line, "product") == 0)
     return do_product(w, text);
   if (text && strcmp(line, "compile") == 0)
@@ -267,13 +267,12 @@ static const char about[] =
 static const char examples[] = "heddle tune worker --cache DIR < requests\n";
 
 int tune_worker(int argc, char **argv) {
-  worker w = {.seed = 1};
+  worker w = {0};
   const char *ptxas = NULL;
   const cli_option options[] = {
       {"cache", CLI_TEXT, &w.compile.cache, "DIR", "folder of compiled kernels"},
       {"ptxas", CLI_TEXT, &ptxas, "PATH", "ptxas; none: the driver compiles"},
       {"device", CLI_INT, &w.device_index, "I", "device number (0)"},
-      {"seed", CLI_INT, &w.seed, "S", "seed of the operands (1)"},
       {0}};
   const cli_command command = {"tune worker [OPTIONS]", about, examples, options, 0, 0};
   int code = cli_parse(&command, argc, argv, NULL, NULL);

@@ -24,8 +24,7 @@ static heddle_status split(heddle_context *ctx, worker_words *w) {
 }
 
 heddle_status worker_words_make(heddle_context *ctx, const char *worker, int64_t device,
-                                int64_t seed, const char *cache, const char *ptxas,
-                                worker_words *words) {
+                                const char *cache, const char *ptxas, worker_words *words) {
   memset(words, 0, sizeof *words);
   if (!cache)
     HD_TRY(hd_scratch_open(ctx, getenv("TMPDIR"), &words->own));
@@ -36,9 +35,7 @@ heddle_status worker_words_make(heddle_context *ctx, const char *worker, int64_t
   ssize_t len = readlink("/proc/self/exe", words->self, sizeof words->self - 1);
   words->self[len > 0 ? len : 0] = '\0';
   snprintf(words->device, sizeof words->device, "%lld", (long long)device);
-  snprintf(words->seed, sizeof words->seed, "%lld", (long long)seed);
-  const char *fixed[] = {words->self,   "tune",   "worker",   "--device",
-                         words->device, "--seed", words->seed};
+  const char *fixed[] = {words->self, "tune", "worker", "--device", words->device};
   int n = (int)HD_COUNT(fixed);
   memcpy(words->argv, fixed, sizeof fixed);
   words->argv[n++] = "--cache";

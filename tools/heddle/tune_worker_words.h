@@ -11,7 +11,7 @@ enum { WORKER_MAX_WORDS = 32 };
 
 typedef struct worker_words {
   const char *argv[WORKER_MAX_WORDS]; /* ends with NULL */
-  char self[4096], device[32], seed[32];
+  char self[4096], device[32];
   char *text;     /* owned */
   hd_scratch own; /* temporary folder of compiled kernels, if none was given */
 } worker_words;
@@ -19,8 +19,7 @@ typedef struct worker_words {
 /* worker, cache and ptxas may be NULL; they are borrowed. The processes share compiled kernels in a
  * folder: cache, or a temporary one until worker_words_free. */
 heddle_status worker_words_make(heddle_context *ctx, const char *worker, int64_t device,
-                                int64_t seed, const char *cache, const char *ptxas,
-                                worker_words *words);
+                                const char *cache, const char *ptxas, worker_words *words);
 void worker_words_free(worker_words *words);
 
 #endif

@@ -161,11 +161,13 @@ static void nvml_tells_what_and_who(void **state) {
   assert_string_equal(id.name, "Fake 0");
   assert_string_equal(id.driver, "580.1");
   assert_true(id.ecc && !id.mig && id.power_limit_w == 700);
-  assert_int_equal(hd_nvml_processes(NULL, nvml, &n, &pid), HEDDLE_OK);
+  assert_int_equal(hd_nvml_processes(NULL, nvml, 0, &n, &pid), HEDDLE_OK);
   assert_true(n == 0 && pid == 0);
   f->fake->n_processes = 2;
-  assert_int_equal(hd_nvml_processes(NULL, nvml, &n, &pid), HEDDLE_OK);
+  assert_int_equal(hd_nvml_processes(NULL, nvml, 0, &n, &pid), HEDDLE_OK);
   assert_true(n == 2 && pid == 4711);
+  assert_int_equal(hd_nvml_processes(NULL, nvml, 4711, &n, &pid), HEDDLE_OK);
+  assert_true(n == 1 && pid == 4712);
   f->fake->n_processes = 0;
   hd_nvml_close(nvml);
 }

@@ -179,6 +179,22 @@ static void a_limited_process_ends(void **state) {
   heddle_context_free(ctx);
 }
 
+static void a_process_is_below_its_ancestors(void **state) {
+  (void)state;
+  pid_t child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  assert_true(hd_process_is_below(child, child));
+  assert_true(hd_process_is_below(child, getpid()));
+  assert_true(hd_process_is_below(child, getppid()));
+  assert_false(hd_process_is_below(getpid(), child));
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  assert_false(hd_process_is_below(child, getpid())); /* it has ended */
+}
+
 static void what_cannot_start_is_an_error(void **state) {
   (void)state;
   const char *const argv[] = {"heddle-no-such-program", NULL};
@@ -202,6 +218,7 @@ int main(void) {
       IN_FOLDER(a_time_out_ends_the_whole_group),
       cmocka_unit_test(a_child_left_behind_does_not_hold_us),
       cmocka_unit_test(a_limited_process_ends),
+      cmocka_unit_test(a_process_is_below_its_ancestors),
       cmocka_unit_test(what_cannot_start_is_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
