@@ -1,6 +1,6 @@
-/* The child process that tunes: `heddle tune lease`. It stays for the next lease of the same policy,
- * because its measuring process holds a CUDA context: to start one takes longer than some jobs, and
- * longer still if the agents of other GPUs do the same. */
+/* The child process that tunes: `heddle tune lease`. It stays for the next lease of the same
+ * policy, because its measuring process holds a CUDA context: to start one takes as long as some
+ * jobs, and longer if the agents of other GPUs do the same. */
 #include <string.h>
 
 #include "Agent/agent_state.h"

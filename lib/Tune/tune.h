@@ -56,8 +56,8 @@ typedef struct hd_tune_event {
 
 typedef struct hd_tune_options {
   const char *const *worker; /* argv of the child that compiles and measures; NULL ends it */
-  struct hd_workers *workers; /* borrowed: the children (workers.h), which go on after the call, for the
-                                next one with the same worker and n_jobs; NULL: they end */
+  struct hd_workers *workers; /* borrowed (workers.h): the children, which stay for the next call
+                                with the same worker and n_jobs; NULL: they end */
   int32_t n_jobs;            /* children that compile ahead; 0: the measuring one compiles */
   double deadline_s;         /* a candidate may take so long; 0: 30 */
   double budget_s;           /* begin nothing after so long; 0: no limit */

@@ -1,8 +1,9 @@
 /* heddle tune lease: tunes products for heddle-agent, as `heddle tune` does. Each line of standard
- * input is one lease: {"product", "seed", "incumbent", "incumbent_cubin"}, the last two optional. It
- * prints each result at once, one JSON object per line. It validates all of this like a user's input.
- * The measuring process stays for the next lease, which then begins without the start of CUDA. If
- * anything arrives before "done", or standard input ends, it ends after the current candidate.
+ * input is one lease: {"product", "seed", "incumbent", "incumbent_cubin"}, the last two optional.
+ * It prints each result at once, one JSON object per line. It validates all of this like a user's
+ * input. The measuring process stays for the next lease, which then begins without the start of
+ * CUDA. If anything arrives before "done", or standard input ends, it ends after the current
+ * candidate.
  *
  *   {"event": "canary", "read_us", "kernel_us", "throttle"}   first, and again after the race
  *   {"event": "measurement", …}  of docs/service.md, without seq and times
