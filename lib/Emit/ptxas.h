@@ -15,7 +15,7 @@ typedef struct hd_ptxas_entry {
   bool refused; /* by the gate */
 } hd_ptxas_entry;
 
-enum { HD_PTXAS_ENTRIES = 72, HD_PTXAS_REFUSAL = 512 };
+enum { HD_PTXAS_ENTRIES = 104, HD_PTXAS_REFUSAL = 512 };
 
 typedef struct hd_ptxas_report {
   hd_ptxas_entry entry[HD_PTXAS_ENTRIES];

@@ -20,7 +20,7 @@ enum {
   HD_MAX_ARGS = 32,
   HD_MAX_PARAMS = 40,
   HD_MAX_TMAPS = 5, /* B in two widths of boxes, D, block scales of A and B */
-  HD_MAX_VARIANTS = 72, /* two per size bucket, plus variants for misaligned operands */
+  HD_MAX_VARIANTS = 104, /* two per size bucket, plus variants for misaligned operands */
   HD_MAX_REQUIREMENTS = 12
 };
 

@@ -1,5 +1,7 @@
 #include "Schedule/enumerate.h"
 
+#include <string.h>
+
 #include "Schedule/heuristic.h"
 #include "Schedule/legality.h"
 #include "Support/arena.h"
@@ -24,10 +26,15 @@ static const struct shape {
                   {128, 0, 2, 4}, {128, 0, 4, 2}, {256, 0, 4, 2}};
 
 /* In wide tiles, avoiding the exchange between lanes, or the stores of 16 bytes, can pay off. */
+static const hd_store stores[] = {HD_STORE_QUAD, HD_STORE_PERMUTED, HD_STORE_STAGED};
+
+static size_t count_stores(const hd_schedule *s) {
+  return s->tile_n >= WIDE_TILE ? HD_COUNT(stores) : 1;
+}
+
 static void each_store(const hd_problem *p, hd_schedule s, schedules *out) {
-  static const hd_store stores[] = {HD_STORE_QUAD, HD_STORE_PERMUTED, HD_STORE_STAGED};
   s.cluster_launch = hd_schedule_wanted_cluster_launch(out->device, p, &s);
-  for (size_t i = 0; i < (s.tile_n >= WIDE_TILE ? HD_COUNT(stores) : 1); i++) {
+  for (size_t i = 0; i < count_stores(&s); i++) {
     s.store = stores[i];
     if (hd_schedule_fits(p, &s))
       HD_PUSH(out->list, out->n, out->cap, s);
@@ -85,9 +92,30 @@ static void each_depth(const hd_problem *p, hd_schedule s, schedules *out) {
   }
 }
 
+static const int32_t usual_widths[] = {8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 224, 256};
+enum {
+  MOST_WIDTHS = HD_COUNT(usual_widths) + HD_MOST_EVEN_WIDTHS,
+  EVEN_HEIGHT = 128, /* rows from which those that divide N evenly pay off */
+  WIDEST = 256
+};
+
+/* The usual ones, and those that divide N evenly. */
+static size_t list_widths(const hd_problem *p, const struct shape *shape, hd_family family,
+                          int32_t widths[MOST_WIDTHS]) {
+  size_t n = HD_COUNT(usual_widths);
+  memcpy(widths, usual_widths, sizeof usual_widths);
+  if (family == HD_FAMILY_WGMMA_SP && shape->m >= EVEN_HEIGHT)
+    n += (size_t)hd_schedule_even_widths(p, WIDEST, widths + n);
+  for (size_t i = HD_COUNT(usual_widths); i < n; i++)
+    if (widths[i] % 32 == 0) /* that is a usual one */
+      widths[i--] = widths[--n];
+  return n;
+}
+
 static void each_shape(const hd_problem *p, const hd_schedule *first, const struct shape *shape,
                        hd_family family, schedules *out) {
-  static const int32_t widths[] = {8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 224, 256};
+  int32_t widths[MOST_WIDTHS];
+  size_t n_widths = list_widths(p, shape, family, widths);
   hd_schedule s = *first;
   bool mma = family == HD_FAMILY_MMA_SP;
   s.family = family;
@@ -99,7 +127,7 @@ static void each_shape(const hd_problem *p, const hd_schedule *first, const stru
   s.split_k = 1;
   s.stream_k = 0;
   s.reduce = HD_REDUCE_WORKSPACE;
-  for (size_t w = 0; w < HD_COUNT(widths); w++)
+  for (size_t w = 0; w < n_widths; w++)
     for (int reg = mma; reg < 2; reg++)
       for (s.cluster = 1; s.cluster <= (mma ? 1 : 2); s.cluster++)
         for (s.ctas_per_sm = 1; s.ctas_per_sm <= (widths[w] <= 32 ? 4 : 3); s.ctas_per_sm++) {
@@ -136,8 +164,7 @@ static void push_once(hd_schedule s, schedules *out) {
 static void push_ways(const hd_problem *p, hd_schedule s, schedules *out) {
   int32_t most = hd_schedule_most_stages(p, &s, HD_MOST_STAGES);
   int32_t depth[] = {s.stages, most, (s.stages + most) / 2};
-  static const hd_store stores[] = {HD_STORE_QUAD, HD_STORE_PERMUTED};
-  for (size_t i = 0; i < (s.tile_n >= WIDE_TILE ? HD_COUNT(stores) : 1); i++)
+  for (size_t i = 0; i < count_stores(&s); i++)
     for (size_t j = 0; j < (most > HD_USUAL_STAGES ? 3 : 2); j++) {
       s.store = stores[i];
       s.stages = depth[j];

@@ -271,8 +271,18 @@ static void enter_paths(const hd_problem *p, const hd_pick *pick, hd_schedule s,
   enter_tile(p, pick, s, f);
 }
 
-/* Widths of tiles to try, the largest first, then those that divide n evenly: for n = 333, two
- * tiles of 168 columns are less work than two of 192. Of equal times the first one wins. */
+int32_t hd_schedule_even_widths(const hd_problem *p, int32_t widest,
+                                int32_t out[HD_MOST_EVEN_WIDTHS]) {
+  int32_t n = 0, unit = wgmma_unit(p);
+  for (int32_t tiles = 2; tiles <= HD_MOST_EVEN_WIDTHS + 1 && !p->b.transposed; tiles++) {
+    int32_t width = round_up(ceil_div(p->n.value, tiles), unit);
+    if (width >= MIN_SHARED_N && width < widest)
+      out[n++] = width;
+  }
+  return n;
+}
+
+/* Widths of tiles to try, the largest first. Of equal times the first one wins. */
 typedef struct tile_widths {
   int32_t list[24], n;
   int32_t n_usual;
@@ -287,7 +297,6 @@ static void add_width(tile_widths *w, int32_t width) {
 }
 
 static tile_widths widths_of(const hd_problem *p, int32_t widest, int32_t unit) {
-  enum { MOST_TILES = 8 };
   static const int32_t usual[] = {256, 224, 192, 160, 128, 96, 64, 48, 32, 24, 16, 8};
   tile_widths w = {0};
   for (size_t i = 0; i < HD_COUNT(usual); i++) {
@@ -295,11 +304,9 @@ static tile_widths widths_of(const hd_problem *p, int32_t widest, int32_t unit) 
     add_width(&w, width - width % unit);
   }
   w.n_usual = w.n;
-  for (int32_t tiles = 2; tiles <= MOST_TILES && !p->b.transposed; tiles++) {
-    int32_t width = round_up(ceil_div(p->n.value, tiles), unit);
-    if (width >= MIN_SHARED_N && width < widest)
-      add_width(&w, width);
-  }
+  int32_t even[HD_MOST_EVEN_WIDTHS], n_even = hd_schedule_even_widths(p, widest, even);
+  for (int32_t i = 0; i < n_even; i++)
+    add_width(&w, even[i]);
   return w;
 }
 

@@ -43,6 +43,13 @@ int32_t hd_schedule_pick(const hd_problem *problem, const hd_pick *pick, hd_rank
 int32_t hd_schedule_in_cluster(const hd_problem *problem, const hd_schedule *schedule,
                                hd_schedule out[2]);
 
+/* Widths of wgmma tiles that divide a fixed N evenly into two to eight: for N = 333, two tiles of
+ * 168 columns are less work than two of 192. They are at least 128 and below `widest`. Writes the
+ * largest first, and returns their number: 0 if N is known only at launch. */
+enum { HD_MOST_EVEN_WIDTHS = 7 };
+int32_t hd_schedule_even_widths(const hd_problem *problem, int32_t widest,
+                                int32_t out[HD_MOST_EVEN_WIDTHS]);
+
 /* The cluster size for cluster launch; 1 if the CTAs fill the SMs anyway. With weights_ready, CTAs
  * start where those of the predecessor end, so that the busiest GPC is the bottleneck. Clusters of
  * four spread evenly (H200, 112 CTAs: 2 to 7 % less time, docs/bench/attempts.csv, run 12). */
