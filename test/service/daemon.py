@@ -207,7 +207,7 @@ class Daemon:
                 if self.client().get("/healthz").status == 200:
                     return
             if self.process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError("heddled did not start: " + open(self.log.name).read())
+                raise RuntimeError("heddled did not start: " + open(self.log.name).read()[-2000:])
             time.sleep(0.01)
 
     def stop(self, how=signal.SIGTERM):
