@@ -24,8 +24,11 @@ static const char *const modest[] = {"tile=128x128", "tile=64x128", "tile=64x64"
 /* The same number for pairs with a statistic of 128 rows of D. */
 static const char *const modest_pairs[] = {"tile=256x128", "tile=256x64", "tile=256x32"};
 
+/* In a kernel for many sizes, CTAs may share the tiles of some bucket over k through the workspace,
+ * which excludes a copy of B in the others. */
 static bool is_free(const hd_problem *p, const hd_spilled *spilled, const hd_schedule *s) {
-  return hd_schedule_fits(p, s) && !hd_spilled_has(spilled, s);
+  bool copies = s->b_path == HD_B_COPIED && !p->n.value && !hd_is_grouped(p);
+  return hd_schedule_fits(p, s) && !hd_spilled_has(spilled, s) && !copies;
 }
 
 static bool read_modest(const hd_problem *p, size_t i, hd_schedule *s) {

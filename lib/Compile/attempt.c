@@ -29,6 +29,10 @@ static char *header_text(const hd_front *f, const char *schedule, hd_arena *aren
   return text;
 }
 
+/* Each bucket has at most two kernels, since store=permuted and staged have conditions on D. The
+ * last one has three more, which gather B; then one more kernel copies B or combines columns. */
+_Static_assert(2 * HD_MOST_BUCKETS + 3 + 1 <= HD_MAX_VARIANTS, "room for all kernels");
+
 /* Finds the plan of each kernel, in order. If B is copied or columns are combined, adds the kernel
  * that does so at the end. That kernel has no plan. */
 static heddle_status find_plans(heddle_context *ctx, const hd_problem *p, hd_module *module,

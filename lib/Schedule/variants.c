@@ -68,6 +68,21 @@ static bool is_named(const hd_b_variant *v, const hd_schedule *s) {
   return v->path == s->b_path || (s->b_path == HD_B_COPIED && v->path == HD_B_TMA);
 }
 
+/* Whether the pitch of B, if it is known, allows the variant. */
+static bool allows_pitch(const hd_b_variant *v, const hd_problem *p) {
+  int64_t pitch_bytes = p->b.ld * heddle_elem_get(p->b.elem)->container_bits / 8;
+  return pitch_bytes % hd_b_variant_align(v, p->b.elem) == 0;
+}
+
+/* Whether an earlier variant, without a condition on D, loads every B whose address is aligned. */
+static bool is_behind_another(const hd_b_variant *v, const hd_problem *p, const hd_schedule *s) {
+  for (const hd_b_variant *u = variants; u < v; u++)
+    if (serves(u, p, s) && takes_index(u, p) && is_named(u, s) && allows_pitch(u, p) &&
+        !u->permutes && !u->staged)
+      return true;
+  return false;
+}
+
 static bool wanted(const hd_b_variant *v, const hd_problem *p, const hd_schedule *s) {
   if (!serves(v, p, s) || !takes_index(v, p) || (v->staged && s->store != HD_STORE_STAGED))
     return false;
@@ -78,14 +93,11 @@ static bool wanted(const hd_b_variant *v, const hd_problem *p, const hd_schedule
     return false;
   if (v->permutes ? !permuted : permuted && v->path == HD_B_TMA && always_permutes(p))
     return false;
-  int32_t bits = heddle_elem_get(p->b.elem)->container_bits;
-  int64_t pitch_bytes = p->b.ld * bits / 8;
   /* A bucket has only the variants for the aligned operands of frameworks. Misaligned operands use
    * the last kernel. */
-  if (hd_op_has(p->kernel, HD_ATTR_BUCKET) && v->align < HD_COPY_ALIGN &&
-      v->path != HD_B_COPIED && pitch_bytes % HD_COPY_ALIGN == 0)
+  if (hd_op_has(p->kernel, HD_ATTR_BUCKET) && is_behind_another(v, p, s))
     return false;
-  return pitch_bytes % hd_b_variant_align(v, p->b.elem) == 0;
+  return allows_pitch(v, p);
 }
 
 const hd_b_variant *hd_b_variant_get(const hd_problem *p, const hd_schedule *s, int i) {
