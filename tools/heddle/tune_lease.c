@@ -13,6 +13,7 @@
  *   {"event": "failed", "why"}        the product cannot be tuned, here or anywhere
  *   {"event": "stopped"}
  *   {"event": "done"}                 last */
+#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <poll.h>
@@ -277,17 +278,19 @@ static heddle_status do_lease(heddle_context *ctx, tuner *t, const request *r) {
 
 /* ---- requests ---- */
 
-/* Reads a line, which the agent writes at once. False at the end of input. */
+/* Waits for a line. False at the end of input, and for a line that is too long. */
 static bool read_line(char *line, size_t cap) {
   struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-  size_t n = 0;
-  for (ssize_t got = 0; got != 0 || n == 0;) {
-    got = read(STDIN_FILENO, line + n, 1);
-    if (got < 0)
+  for (size_t n = 0; n < cap;) {
+    ssize_t got = read(STDIN_FILENO, line + n, 1);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+      return false;
+    if (got < 0) {
       poll(&input, 1, -1);
-    else if (got == 0 || line[n] == '\n' || n + 2 == cap)
-      return line[n] = '\0', got > 0;
-    n += got > 0;
+    } else if (line[n++] == '\n') {
+      line[n - 1] = '\0';
+      return true;
+    }
   }
   return false;
 }
@@ -297,8 +300,9 @@ static heddle_status serve(heddle_context *ctx, tuner *t) {
   char line[LINE_BYTES];
   heddle_status status = HEDDLE_OK;
   while (status == HEDDLE_OK && !t->stopped && read_line(line, sizeof line)) {
-    request r = {.seed = 1};
+    request r = {0};
     json_int_t seed = 1;
+    heddle_context_clear(ctx); /* the notes of the last lease */
     json_t *o = json_loads(line, 0, NULL);
     if (json_unpack(o, "{s:s, s?I, s?s, s?s}", "product", &r.product, "seed", &seed, "incumbent",
                     &r.incumbent, "incumbent_cubin", &r.incumbent_cubin) != 0)
@@ -307,7 +311,6 @@ static heddle_status serve(heddle_context *ctx, tuner *t) {
                         "SCHEDULE, \"incumbent_cubin\": HASH}",
                         line);
     r.seed = seed;
-    heddle_context_clear(status == HEDDLE_OK ? ctx : NULL);
     if (status == HEDDLE_OK)
       status = do_lease(ctx, t, &r);
     json_decref(o);
