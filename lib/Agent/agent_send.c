@@ -7,6 +7,11 @@
 
 static const double FIRST_BACK_OFF_S = 0.25, MAX_BACK_OFF_S = 60;
 
+const char *hd_agent_string(const json_t *object, const char *field) {
+  const char *text = json_string_value(json_object_get(object, field));
+  return text ? text : "";
+}
+
 bool hd_agent_is_stopped(const hd_agent *a) {
   return a->o->stop && a->o->stop(a->o->user);
 }

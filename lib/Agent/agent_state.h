@@ -14,7 +14,7 @@ typedef struct hd_agent {
   hd_agent_device device;
   json_t *build;    /* `build` of a claim; owned */
   char *claim_path; /* owned: file with the last claim */
-  hd_child tuner;     /* between leases it waits for the next one; pid 0: none */
+  hd_child tuner;   /* between leases it waits for the next one; pid 0: none */
   const char *policy; /* of the tuner */
   bool polling;     /* the current request is aborted when the agent is told to stop */
   double wait_s;    /* delay before the next retry; 0: no failure so far */
@@ -23,6 +23,8 @@ typedef struct hd_agent {
 
 static const double HD_ANSWER_S = 5; /* time limit for the answer to a request */
 
+/* A string of a JSON object, borrowed from it; "" if there is none. */
+const char *hd_agent_string(const json_t *object, const char *field);
 bool hd_agent_is_stopped(const hd_agent *agent);
 /* Logs a line {"event": EVENT, …}; fields (may be NULL) is consumed. */
 void hd_agent_log(const hd_agent *agent, const char *event, json_t *fields);

@@ -33,11 +33,6 @@ typedef struct work {
   hd_strbuf text;
 } work;
 
-static const char *string_in(const json_t *object, const char *field) {
-  const char *text = json_string_value(json_object_get(object, field));
-  return text ? text : "";
-}
-
 static void end_with(work *w, how end, const char *why, const char *text) {
   if (w->end != RUNNING)
     return;
@@ -96,7 +91,7 @@ static void take_race(work *w, const json_t *event) {
 
 static void take_note(work *w, const char *text) {
   char note[1000];
-  const char *before = string_in(w->finish, "note");
+  const char *before = hd_agent_string(w->finish, "note");
   snprintf(note, sizeof note, "%s%s%s", before, *before ? "; " : "", text);
   json_t *string = json_string(note); /* NULL: cut within a character */
   if (string)
@@ -108,7 +103,7 @@ static heddle_status take_line(heddle_context *ctx, work *w, const char *line) {
   json_t *event = json_loads(line, 0, NULL);
   char kind[32];
   heddle_status status = HEDDLE_OK;
-  snprintf(kind, sizeof kind, "%s", string_in(event, "event"));
+  snprintf(kind, sizeof kind, "%s", hd_agent_string(event, "event"));
   json_object_del(event, "event");
   if (strcmp(kind, "measurement") == 0)
     status = take_measurement(ctx, w, event);
@@ -117,7 +112,7 @@ static heddle_status take_line(heddle_context *ctx, work *w, const char *line) {
   else if (strcmp(kind, "race") == 0 && !w->race)
     take_race(w, event);
   else if (strcmp(kind, "note") == 0)
-    take_note(w, string_in(event, "text"));
+    take_note(w, hd_agent_string(event, "text"));
   else if (strcmp(kind, "carried") == 0) {
     json_object_set_new(w->finish, "outcome", json_string("carried"));
     json_object_set(w->finish, "cubin", json_object_get(event, "cubin"));
@@ -219,7 +214,7 @@ static heddle_status measure(heddle_context *ctx, work *w) {
 /* Sends the end of the job through the spool, after the measurements. */
 static heddle_status finish(heddle_context *ctx, work *w) {
   bool finished = false;
-  const char *outcome = string_in(w->finish, "outcome");
+  const char *outcome = hd_agent_string(w->finish, "outcome");
   if (strcmp(outcome, "carried") != 0) {
     json_object_set_new(w->finish, "measurements", json_integer(w->seq));
     json_object_set_new(w->finish, "throttle", json_integer((json_int_t)w->throttle));
@@ -268,7 +263,7 @@ void hd_lease_release(hd_agent *agent, int64_t lease, const char *why, const cha
 
 static heddle_status begin(heddle_context *ctx, work *w) {
   char busy[160];
-  if (!hd_tuner_knows(string_in(w->lease, "policy"))) {
+  if (!hd_tuner_knows(hd_agent_string(w->lease, "policy"))) {
     json_object_set_new(w->finish, "outcome", json_string("failed"));
     json_object_set_new(w->finish, "why",
                         json_string("this agent does not know the policy; legal: default, quick, "

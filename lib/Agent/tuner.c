@@ -71,11 +71,6 @@ static heddle_status start(heddle_context *ctx, hd_agent *agent, const struct po
 
 /* ---- leases ---- */
 
-static const char *string_in(const json_t *object, const char *field) {
-  const char *text = json_string_value(json_object_get(object, field));
-  return text ? text : "";
-}
-
 /* The lease as a request of the tuner (owned). The incumbent's cubin only if another build made it:
  * with the same build, comparing is useless. */
 static char *request_of(const hd_agent *agent, const json_t *lease) {
@@ -85,9 +80,9 @@ static char *request_of(const hd_agent *agent, const json_t *lease) {
   json_object_set(o, "seed", json_object_get(lease, "seed"));
   if (json_is_object(incumbent)) {
     bool same_build =
-        strcmp(string_in(incumbent, "build"), string_in(agent->build, "sources")) == 0;
+        strcmp(hd_agent_string(incumbent, "build"), hd_agent_string(agent->build, "sources")) == 0;
     json_object_set(o, "incumbent", json_object_get(incumbent, "schedule"));
-    if (!same_build && *string_in(incumbent, "cubin"))
+    if (!same_build && *hd_agent_string(incumbent, "cubin"))
       json_object_set(o, "incumbent_cubin", json_object_get(incumbent, "cubin"));
   }
   char *text = json_dumps(o, JSON_COMPACT);
@@ -104,7 +99,7 @@ static bool is_kept(hd_agent *agent, const struct policy *policy) {
 }
 
 heddle_status hd_tuner_begin(heddle_context *ctx, hd_agent *agent, const json_t *lease) {
-  const struct policy *policy = policy_named(string_in(lease, "policy"));
+  const struct policy *policy = policy_named(hd_agent_string(lease, "policy"));
   if (!is_kept(agent, policy)) {
     hd_tuner_stop(agent);
     HD_TRY(start(ctx, agent, policy));

@@ -111,11 +111,12 @@ heddle_status hd_nvml_processes(heddle_context *ctx, const hd_nvml *nvml, int ow
   if (result != TOO_SMALL)
     HD_TRY(check(ctx, result, "listing the processes"));
   *n = *pid = 0;
-  for (unsigned i = 0; i < count; i++)
-    if (!own || i >= MAX_LISTED || !hd_process_is_below((int)list[i].pid, own)) {
+  for (unsigned i = 0; i < count && i < MAX_LISTED; i++)
+    if (!own || !hd_process_is_below((int)list[i].pid, own)) {
       ++*n;
-      *pid = *pid || i >= MAX_LISTED ? *pid : list[i].pid;
+      *pid = list[i].pid;
     }
+  *n += count > MAX_LISTED ? count - MAX_LISTED : 0; /* these are not listed */
   return HEDDLE_OK;
 }
 

@@ -95,7 +95,6 @@ static void each_depth(const hd_problem *p, hd_schedule s, schedules *out) {
 static const int32_t usual_widths[] = {8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 224, 256};
 enum {
   MOST_WIDTHS = HD_COUNT(usual_widths) + HD_MOST_EVEN_WIDTHS,
-  EVEN_HEIGHT = 128, /* rows from which those that divide N evenly pay off */
   WIDEST = 256
 };
 
@@ -104,7 +103,7 @@ static size_t list_widths(const hd_problem *p, const struct shape *shape, hd_fam
                           int32_t widths[MOST_WIDTHS]) {
   size_t n = HD_COUNT(usual_widths);
   memcpy(widths, usual_widths, sizeof usual_widths);
-  if (family == HD_FAMILY_WGMMA_SP && shape->m >= EVEN_HEIGHT)
+  if (family == HD_FAMILY_WGMMA_SP && shape->m >= HD_EVEN_HEIGHT)
     n += (size_t)hd_schedule_even_widths(p, WIDEST, widths + n);
   for (size_t i = HD_COUNT(usual_widths); i < n; i++)
     if (widths[i] % 32 == 0) /* that is a usual one */

@@ -14,7 +14,6 @@ enum {
   MAX_CTAS = 3,          /* per SM */
   NARROW_STORE = 64,     /* columns of a tile below which the stores of D are negligible */
   WIDE_STORE = 96,       /* columns of a tile from which a tensor map stores D faster */
-  EVEN_HEIGHT = 128,     /* rows from which widths that divide n evenly pay off */
   LARGE_N = 1024,        /* columns from which the power cap limits a launch */
   USUAL_K = 4096,
   USUAL_K_BLOCKS = 64   /* of a k that is known only at launch */
@@ -331,7 +330,7 @@ int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked
       s.tile_m = heights[h];
       s.tile_n = widths.list[w];
       bool even = w >= widths.n_usual;
-      bool fits = s.tile_m * s.tile_n <= most_elements && (!even || s.tile_m >= EVEN_HEIGHT);
+      bool fits = s.tile_m * s.tile_n <= most_elements && (!even || s.tile_m >= HD_EVEN_HEIGHT);
       f.doubt = even ? EVEN_DOUBT : 1;
       for (s.ctas_per_sm = 1; fits && s.ctas_per_sm <= MAX_CTAS; s.ctas_per_sm++)
         enter_paths(p, pick, s, &f);

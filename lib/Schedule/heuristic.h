@@ -46,7 +46,10 @@ int32_t hd_schedule_in_cluster(const hd_problem *problem, const hd_schedule *sch
 /* Widths of wgmma tiles that divide a fixed N evenly into two to eight: for N = 333, two tiles of
  * 168 columns are less work than two of 192. They are at least 128 and below `widest`. Writes the
  * largest first, and returns their number: 0 if N is known only at launch. */
-enum { HD_MOST_EVEN_WIDTHS = 7 };
+enum {
+  HD_MOST_EVEN_WIDTHS = 7,
+  HD_EVEN_HEIGHT = 128 /* rows of a tile from which they pay off */
+};
 int32_t hd_schedule_even_widths(const hd_problem *problem, int32_t widest,
                                 int32_t out[HD_MOST_EVEN_WIDTHS]);
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """test_agent.py BIN: one agent and heddled: locks, busy GPUs, carried-over times, preemption, shutdown, recovery."""
+import contextlib
 import json
 import os
 import re
@@ -47,6 +48,15 @@ def wait_for(what, seconds=20):
 
 def leased(d):
     return d.client().get("/v1/jobs", state="leased").json["jobs"]
+
+
+def children(parent):
+    """The processes that it started, from /proc."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as stat:
+            found += [pid] if int(stat.read().rsplit(")", 1)[1].split()[1]) == parent else []
+    return found
 
 
 def figures_are_carried(d):
@@ -159,7 +169,7 @@ exec {os.path.join(BIN, "heddle")} "$@"
     wait_for(lambda: not leased(d) and not d.client().get("/v1/jobs", state="queued").json["jobs"])
     policies = ["--finalists" in line for line in open(starts)]
     assert policies == [True, False, True], policies
-    wait_for(lambda: not subprocess.run(["pgrep", "-P", str(child.pid)], capture_output=True).stdout, seconds=5)
+    wait_for(lambda: not children(child.pid), seconds=5)
     assert child.poll() is None
     child.terminate()
     log = [json.loads(line) for line in child.communicate(timeout=20)[1].splitlines() if line.startswith("{")]

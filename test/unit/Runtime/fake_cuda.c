@@ -229,4 +229,5 @@ ENTRY(nvmlDeviceGetComputeRunningProcesses_v3,
       (void *device, unsigned *n, hd_nvml_process *list), (void)device;
       list[0] = (hd_nvml_process){.pid = 4711, .used_bytes = 1, .gpu_instance = ~0u,
                                   .compute_instance = ~0u};
-      list[1] = (hd_nvml_process){.pid = 4712}; *n = S.n_processes;)
+      list[1] = (hd_nvml_process){.pid = 4712};
+      *n = S.n_processes;)

@@ -165,7 +165,7 @@ static void nvml_tells_what_and_who(void **state) {
   assert_true(n == 0 && pid == 0);
   f->fake->n_processes = 2;
   assert_int_equal(hd_nvml_processes(NULL, nvml, 0, &n, &pid), HEDDLE_OK);
-  assert_true(n == 2 && pid == 4711);
+  assert_true(n == 2 && pid == 4712);
   assert_int_equal(hd_nvml_processes(NULL, nvml, 4711, &n, &pid), HEDDLE_OK);
   assert_true(n == 1 && pid == 4712);
   f->fake->n_processes = 0;
