@@ -225,9 +225,13 @@ LLVMValueRef hd_emit_shfl_xor(hd_emitter *e, LLVMValueRef value, int32_t mask) {
   return shfl(e, "llvm.nvvm.shfl.sync.bfly.i32", value, mask);
 }
 
-LLVMValueRef hd_emit_permute(hd_emitter *e, LLVMValueRef x, LLVMValueRef y, int64_t bytes) {
-  LLVMValueRef args[] = {x, y, hd_emit_i32(e, bytes)};
+LLVMValueRef hd_emit_permute_by(hd_emitter *e, LLVMValueRef x, LLVMValueRef y, LLVMValueRef bytes) {
+  LLVMValueRef args[] = {x, y, bytes};
   return hd_emit_intrinsic(e, "llvm.nvvm.prmt", args, 3);
+}
+
+LLVMValueRef hd_emit_permute(hd_emitter *e, LLVMValueRef x, LLVMValueRef y, int64_t bytes) {
+  return hd_emit_permute_by(e, x, y, hd_emit_i32(e, bytes));
 }
 
 /* value ^ (word & 0), where neither LLVM nor ptxas knows the 0: it is the top bit of A's address,

@@ -169,6 +169,7 @@ LLVMValueRef hd_emit_shfl_up(hd_emitter *e, LLVMValueRef value, int32_t by);
 /* Four of the eight bytes of x and y, each selected by a nibble of `bytes` (prmt). */
 enum { HD_LOW_HALVES = 0x5410, HD_HIGH_HALVES = 0x7632 };
 LLVMValueRef hd_emit_permute(hd_emitter *e, LLVMValueRef x, LLVMValueRef y, int64_t bytes);
+LLVMValueRef hd_emit_permute_by(hd_emitter *e, LLVMValueRef x, LLVMValueRef y, LLVMValueRef bytes);
 
 /* ---- blocks (emit_block.c) ---- */
 LLVMBasicBlockRef hd_emit_block(hd_emitter *e, const char *name); /* after the current one */

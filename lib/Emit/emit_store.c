@@ -103,81 +103,12 @@ static void rows_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pa
     hd_emit_put_words(e, hd_emit_place(e, s, &s->d, b, h, 0), pair[h].v, pair[h].n);
 }
 
-/* The address of this lane's part when the four lanes of a quad each store `bytes` consecutive
- * bytes. `at` is at column 2q, so lane q adds q * (bytes - 2 * element). */
-static hd_place from_quarter(hd_emitter *e, const hd_strip *s, hd_place at, int64_t bytes) {
-  LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
-  LLVMValueRef q = hd_emit_remi(e, e->lane, 4);
-  LLVMValueRef shift = hd_emit_widen(e, hd_emit_muli(e, q, bytes - 2 * s->d.bytes));
-  hd_emit_return_from_entry(e, here);
-  return (hd_place){hd_emit_global_at(e, at.ptr, shift), at.bytes, NULL};
-}
-
-/* 16-bit types, 4 blocks: after the transpose lane q holds all 8 columns of block b + q. */
-static void rows_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
+/* A group of blocks, of which each lane holds 16 consecutive bytes. */
+static void rows_wide(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
   for (int h = 0; h < s->halves; h++) {
     LLVMValueRef w[4];
-    for (int i = 0; i < 4; i++)
-      w[i] = pair[2 * i + h].v[0];
-    hd_emit_transpose_quad(e, w);
-    hd_emit_put_words(e, from_quarter(e, s, hd_emit_place(e, s, &s->d, b, h, 0), WIDE), w, 4);
-  }
-}
-
-/* The low halves of four words, then their high halves. */
-static void sort_halves(hd_emitter *e, const LLVMValueRef w[4], LLVMValueRef sorted[4]) {
-  for (int i = 0; i < 4; i++)
-    sorted[i] = hd_emit_permute(e, w[i % 2 * 2], w[i % 2 * 2 + 1],
-                                i < 2 ? HD_LOW_HALVES : HD_HIGH_HALVES);
-}
-
-/* 8-bit types, 8 blocks, half h: word i has a pair of block b + 2i (low) and one of b + 2i + 1. */
-static void join_pairs(hd_emitter *e, const hd_pair *pair, int h, LLVMValueRef w[4]) {
-  for (int i = 0; i < 4; i++) {
-    LLVMValueRef low = LLVMBuildZExt(e->b, pair[4 * i + h].v[0], e->i32, "");
-    LLVMValueRef high = LLVMBuildZExt(e->b, pair[4 * i + 2 + h].v[0], e->i32, "");
-    w[i] = hd_emit_permute(e, low, high, HD_LOW_HALVES);
-  }
-}
-
-/* 8-bit types, 8 blocks: after the transpose lane q has the words of all four lanes for blocks
- * b + 2q and b + 2q + 1: their 16 columns, which sort_halves orders. */
-static void rows_quad_8(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
-  for (int h = 0; h < s->halves; h++) {
-    LLVMValueRef w[4], sorted[4];
-    join_pairs(e, pair, h, w);
-    hd_emit_transpose_quad(e, w);
-    sort_halves(e, w, sorted);
-    hd_emit_put_words(e, from_quarter(e, s, hd_emit_place(e, s, &s->d, b, h, 0), WIDE), sorted, 4);
-  }
-}
-
-/* 32-bit types, 2 blocks: lanes 2i and 2i + 1 exchange pairs, so that each holds 4 columns: the
- * even lane of block b, the odd lane of block b + 1. Lane q's columns start at
- * (q & 1) * 8 + (q & 2) * 2; the base is at column 2q. */
-static void rows_quad_32(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
-  LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
-  LLVMValueRef odd = hd_emit_and(e, e->lane, hd_emit_i32(e, 1));
-  LLVMValueRef shift = hd_emit_widen(e, hd_emit_muli(e, odd, 6 * s->d.bytes));
-  hd_emit_return_from_entry(e, here);
-  for (int h = 0; h < s->halves; h++) {
-    const LLVMValueRef *first = pair[h].v, *second = pair[2 + h].v;
-    LLVMValueRef w[4] = {first[0], first[1], second[0], second[1]};
-    hd_emit_trade_pairs(e, w);
-    hd_place at = hd_emit_place(e, s, &s->d, b, h, 0);
-    hd_emit_put_words(e, (hd_place){hd_emit_global_at(e, at.ptr, shift), at.bytes, NULL}, w, 4);
-  }
-}
-
-/* The blocks of a run: this lane's words are already consecutive. */
-static void rows_permuted(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
-  for (int h = 0; h < s->halves; h++) {
-    LLVMValueRef w[4];
-    if (s->d.bytes == 1)
-      join_pairs(e, pair, h, w);
-    for (int i = 0; i < 4 && s->d.bytes > 1; i++)
-      w[i] = s->d.bytes == 2 ? pair[2 * i + h].v[0] : pair[i / 2 * 2 + h].v[i % 2];
-    hd_emit_put_words(e, hd_emit_place(e, s, &s->d, b, h, 0), w, 4);
+    hd_emit_row_words(e, s, h, pair, w);
+    hd_emit_put_words(e, hd_emit_place_of_words(e, s, b, h), w, 4);
   }
 }
 
@@ -240,7 +171,7 @@ static void cols_quad_8(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pa
     w[i] = hd_emit_permute(e, columns, columns, 0x3120);
   }
   hd_emit_transpose_quad(e, w);
-  sort_halves(e, w, sorted);
+  hd_emit_sort_halves(e, w, sorted);
   hd_place at = column_of_lane(e, s, b, hd_emit_muli(e, q, BLOCK), hd_emit_i32(e, 0));
   hd_emit_put_words(e, at, sorted, 4);
 }
@@ -266,12 +197,12 @@ static const struct form_row {
     {false, "direct", 1, {1, 2, rows_direct}, 0},
     {false, "direct", 2, {1, 4, rows_direct}, 0},
     {false, "direct", 4, {1, 8, rows_direct}, 0},
-    {false, "quad", 1, {8, WIDE, rows_quad_8}, 0},
-    {false, "quad", 2, {4, WIDE, rows_quad_16}, 0},
-    {false, "quad", 4, {2, WIDE, rows_quad_32}, 0},
-    {false, "permuted", 1, {8, WIDE, rows_permuted}, 0},
-    {false, "permuted", 2, {4, WIDE, rows_permuted}, 0},
-    {false, "permuted", 4, {2, WIDE, rows_permuted}, 0},
+    {false, "quad", 1, {8, WIDE, rows_wide}, 0},
+    {false, "quad", 2, {4, WIDE, rows_wide}, 0},
+    {false, "quad", 4, {2, WIDE, rows_wide}, 0},
+    {false, "permuted", 1, {8, WIDE, rows_wide}, 0},
+    {false, "permuted", 2, {4, WIDE, rows_wide}, 0},
+    {false, "permuted", 4, {2, WIDE, rows_wide}, 0},
     {true, "direct", 1, {1, 1, cols_direct}, 0},
     {true, "direct", 2, {1, 4, cols_direct_16}, 0},
     {true, "direct", 4, {1, 4, cols_direct}, 0},
@@ -420,6 +351,12 @@ heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s) {
   return hd_emit_epilogue_open(e, s);
 }
 
+/* Whether the slow path need not store every element by itself. A single group is not enough: its
+ * first and last stores would be as many. For 4-byte elements there are too few registers. */
+static bool can_shift(const hd_strip *s, int32_t n_blocks) {
+  return !s->d.col_major && s->d.bytes < 4 && !s->to && !s->user && n_blocks > hd_group_blocks(s);
+}
+
 /* A strip with rows or columns outside of D, or unaligned addresses. If columns may be outside, the
  * path is chosen for each group of a form's blocks. */
 static void store_edge(hd_emitter *e, const hd_strip *s, const store_form *form,
@@ -457,7 +394,10 @@ static void store_group(hd_emitter *e, const hd_strip *s, const store_form *form
   fork f = begin_inside(e, hd_emit_and(e, fast_rows, has_columns(e, s, s->n_blocks)));
   store_fast(e, s, form, first, end, pair);
   begin_edge(e, &f);
-  store_edge(e, s, form, fast_rows, first, end, pair);
+  if (can_shift(s, end - first))
+    hd_emit_store_shifted(e, s, first, end, pair + 2 * first);
+  else
+    store_edge(e, s, form, fast_rows, first, end, pair);
   end_edge(e, &f);
 }
 

@@ -174,6 +174,23 @@ enum { HD_PUT_BLOCKS = 4 /* maximum of n */ };
 void hd_emit_put_checked(hd_emitter *e, const hd_strip *s, int32_t b, int32_t n, int h,
                          const hd_pair *pair);
 
+/* --- emit_row_words.c: 16 consecutive bytes of a row per lane, 64 per quad (a group) --- */
+/* The blocks of a group. */
+int32_t hd_group_blocks(const hd_strip *s);
+/* The lane's words of the group whose first pair is `pair`, half h. */
+void hd_emit_row_words(hd_emitter *e, const hd_strip *s, int h, const hd_pair *pair,
+                       LLVMValueRef w[4]);
+/* Where the lane's words of the group from block b on are stored. */
+hd_place hd_emit_place_of_words(hd_emitter *e, const hd_strip *s, int32_t b, int h);
+/* The low halves of four words, then their high halves. */
+void hd_emit_sort_halves(hd_emitter *e, const LLVMValueRef w[4], LLVMValueRef sorted[4]);
+
+/* --- emit_store_shifted.c --- */
+/* Stores blocks `first` to `end` - 1 of a row-major strip of 1- or 2-byte elements, as far as they
+ * are inside m x n, at any addresses. `pair`: the first pair of block `first`. For whole warps. */
+void hd_emit_store_shifted(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end,
+                           const hd_pair *pair);
+
 /* --- emit_activation.c --- */
 /* Applies `act` (activations.def) to an f32. */
 LLVMValueRef hd_emit_activation(hd_emitter *e, const char *act, LLVMValueRef x);
