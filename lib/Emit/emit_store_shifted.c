@@ -1,9 +1,9 @@
-/* The stores of row-major strips, of 1- or 2-byte elements, that are not aligned or cross an edge of
- * D. The bytes of a row are shifted across the lanes of a quad, so that all stores but the row's
+/* The stores of row-major strips, of 1- or 2-byte elements, that are not aligned or cross an edge
+ * of D. The bytes of a row are shifted across the lanes of a quad, so that all stores but the row's
  * first and last are of 16 bytes at aligned addresses.
  *
- * A *chunk* is 16 bytes at an aligned address. The row's first byte is in chunk 0, `skip` bytes from
- * its beginning. A *group* is 64 bytes of the row, of which lane q of a quad holds 16 q to 16 q + 15.
+ * A *chunk* is 16 bytes at an aligned address. The row's first byte is in chunk 0, `skip` bytes
+ * from its beginning. A *group* is 64 bytes of the row; lane q of a quad holds 16 q to 16 q + 15.
  * From group g and the last 16 bytes of group g - 1, lane q computes chunk 4 g + q. */
 #include <string.h>
 
@@ -71,8 +71,8 @@ static void shift_words(hd_emitter *e, const row_shift *r, LLVMValueRef const be
     out[i] = hd_emit_permute_by(e, twice[i], twice[1 + i], r->bytes);
 }
 
-/* Stores the bytes `low` to `high` - 1 of the chunk at `address` that lane `from` of the quad holds,
- * an element at a time. Lane q stores those of word q. */
+/* Stores the bytes `low` to `high` - 1 of the chunk at `address`, which lane `from` of the quad
+ * holds, an element at a time. Lane q stores those of word q. */
 static void store_part(hd_emitter *e, const hd_strip *s, LLVMValueRef const chunk[4],
                        LLVMValueRef from, LLVMValueRef address, LLVMValueRef low,
                        LLVMValueRef high) {
@@ -96,8 +96,8 @@ static void store_part(hd_emitter *e, const hd_strip *s, LLVMValueRef const chun
 }
 
 /* The words of group `g` of a half; zeros for blocks that do not exist. */
-static void group_words(hd_emitter *e, const hd_strip *s, int32_t n_blocks,
-                        int32_t g, int h, const hd_pair *pair, LLVMValueRef w[4]) {
+static void group_words(hd_emitter *e, const hd_strip *s, int32_t n_blocks, int32_t g, int h,
+                        const hd_pair *pair, LLVMValueRef w[4]) {
   hd_pair have[2 * BLOCK];
   int32_t each = hd_group_blocks(s);
   for (int32_t i = 0; i < 2 * each; i++) {
@@ -109,8 +109,8 @@ static void group_words(hd_emitter *e, const hd_strip *s, int32_t n_blocks,
   hd_emit_row_words(e, s, h, have, w);
 }
 
-/* What is left of a row after its whole chunks: its first bytes in chunk 0, unless that is whole, and
- * its last bytes. If it ends in chunk 0, those are the same bytes; then they are stored twice. */
+/* What is left of a row after its whole chunks: its first bytes in chunk 0, unless that is whole,
+ * and its last bytes. If it ends in chunk 0, those are the same bytes, and are stored twice. */
 static void store_first(hd_emitter *e, const hd_strip *s, const row_shift *r,
                         LLVMValueRef const chunk[4]) {
   LLVMValueRef none = hd_emit_i32(e, 0);

@@ -14,6 +14,8 @@
 static const int64_t sizes[] = {1,   8,   16,  32,  48,   64,   96,   128,
                                 192, 256, 333, 512, 1024, 2048, 4096, 8192};
 
+enum { N_PAIRS = 4 /* with and without weights_ready, both orders of D */ };
+
 void bench_dynamic_sizes(bench_grid *grid) {
   bench_grid all = {0};
   for (int32_t i = 0; i < grid->n; i++) {
@@ -64,20 +66,44 @@ double bench_ratio_in_rounds(const hd_bench_row *numerator, const hd_bench_row *
   return hd_median(ratio, n);
 }
 
-void bench_dynamic_add(bench_dynamic *sum, const hd_bench_problem *p,
-                       const hd_bench_result *result) {
-  for (int i = 0; i < 4; i++) {
-    bool ready = i / 2, row_major = i % 2;
-    const hd_bench_row *fixed = find(result, false, ready, row_major);
-    const hd_bench_row *dynamic = find(result, true, ready, row_major);
-    if (!fixed || !dynamic)
+/* The rows of a case whose weights_ready and order of D are `i`, if both were measured. */
+static bool find_both(const hd_bench_result *result, int i, const hd_bench_row **fixed,
+                      const hd_bench_row **dynamic) {
+  *fixed = find(result, false, i / 2, i % 2);
+  *dynamic = find(result, true, i / 2, i % 2);
+  return *fixed && *dynamic;
+}
+
+bool bench_dynamic_is_far(const hd_bench_result *result) {
+  const double far = 0.02;
+  const hd_bench_row *fixed, *dynamic;
+  for (int i = 0; i < N_PAIRS; i++)
+    if (find_both(result, i, &fixed, &dynamic) &&
+        fabs(bench_ratio_in_rounds(fixed, dynamic) - 1) > far)
+      return true;
+  return false;
+}
+
+void bench_dynamic_add(bench_dynamic *sum, const hd_bench_problem *p, const hd_bench_result *result,
+                       int32_t n_results) {
+  for (int i = 0; i < N_PAIRS; i++) {
+    double ratio[BENCH_DYNAMIC_TIMES], fixed_us[BENCH_DYNAMIC_TIMES], us[BENCH_DYNAMIC_TIMES];
+    int n = 0;
+    const hd_bench_row *fixed, *dynamic;
+    for (int32_t k = 0; k < n_results; k++)
+      if (find_both(&result[k], i, &fixed, &dynamic)) {
+        ratio[n] = bench_ratio_in_rounds(fixed, dynamic);
+        fixed_us[n] = fixed->timing.median * 1e6;
+        us[n++] = dynamic->timing.median * 1e6;
+      }
+    if (n == 0 || n < n_results)
       continue;
-    double ratio = bench_ratio_in_rounds(fixed, dynamic);
+    double middle = hd_median(ratio, n);
     printf("%-5s %6lld %6lld %6lld %-5s %10.2f %10.2f %7.3f%s\n",
            heddle_elem_get(p->elem)->name, (long long)p->m, (long long)p->k, (long long)p->n,
-           row_major ? "row" : "col", fixed->timing.median * 1e6, dynamic->timing.median * 1e6,
-           ratio, ready ? "  weights_ready" : "");
-    count(sum, p, ratio);
+           i % 2 ? "row" : "col", hd_median(fixed_us, n), hd_median(us, n), middle,
+           i / 2 ? "  weights_ready" : "");
+    count(sum, p, middle);
   }
 }
 

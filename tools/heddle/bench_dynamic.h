@@ -20,9 +20,15 @@ void bench_dynamic_sizes(bench_grid *grid);
 double bench_ratio_in_rounds(const hd_bench_row *numerator, const hd_bench_row *denominator);
 
 void bench_dynamic_head(void);
-/* Prints a line for each weights_ready and order of the case; wrong results do not count. */
+/* Prints a line for each weights_ready and order of the case: the medians of n_results
+ * measurements of it. Wrong results do not count. */
+enum { BENCH_DYNAMIC_TIMES = 3 /* maximum of n_results */ };
 void bench_dynamic_add(bench_dynamic *sum, const hd_bench_problem *problem,
-                       const hd_bench_result *result);
+                       const hd_bench_result *result, int32_t n_results);
+/* Whether a ratio is over 2 % off 1, to either side. Then the case is measured BENCH_DYNAMIC_TIMES
+ * times, with operands allocated and kernels loaded anew: of 640 measurements of kernels of few
+ * microseconds, three were 4 % off what repetitions in another process gave. */
+bool bench_dynamic_is_far(const hd_bench_result *result);
 /* Without a device: prints a line for each weights_ready and order, with the keys in which the
  * schedules of the dynamic and the fixed kernel differ, and the ratio predicted by the model. */
 void bench_dynamic_predict_head(void);
