@@ -352,9 +352,15 @@ heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s) {
 }
 
 /* Whether the slow path need not store every element by itself. A single group is not enough: its
- * first and last stores would be as many. For 4-byte elements there are too few registers. */
+ * first and last stores would be as many. For 4-byte elements there are too few registers; and for
+ * wide strips with an activation, because ptxas interleaves the activations of all blocks: it needs
+ * nearly all registers for them, and spills what is live until the stores. */
 static bool can_shift(const hd_strip *s, int32_t n_blocks) {
-  return !s->d.col_major && s->d.bytes < 4 && !s->to && !s->user && n_blocks > hd_group_blocks(s);
+  enum { NARROW = 12 };
+  bool is_short = strcmp(s->act, "none") == 0 || strcmp(s->act, "relu") == 0;
+  bool room = is_short || s->n_blocks <= NARROW;
+  return !s->d.col_major && s->d.bytes < 4 && !s->to && !s->user && room &&
+         n_blocks > hd_group_blocks(s);
 }
 
 /* A strip with rows or columns outside of D, or unaligned addresses. If columns may be outside, the
