@@ -84,6 +84,7 @@ on_device = sys.argv[4:] == ["--device"]
 has_driver = os.path.exists("/dev/nvidiactl")
 os.environ["PATH"] = binaries + ":" + os.environ["PATH"]
 os.environ["LD_LIBRARY_PATH"] = os.path.join(binaries, "..", "lib")
+os.environ["HEDDLE_CACHE"] = os.path.join(work, "kernels")  # several commands compile the same
 shutil.rmtree(work, ignore_errors=True)
 readme = open(os.path.join(source, "README.md")).read()
 kernel = re.search(r"^    module version=1.*?^    }$", readme, re.M | re.S).group()
