@@ -1,16 +1,14 @@
 /* The 16 consecutive bytes that each lane of a quad gets of a row of D, from the pairs that it
- * holds. The four lanes have a *group* of 64 bytes: GROUP_BYTES / 8 / element blocks. */
+ * holds. The four lanes have a *group* of 64 bytes. */
 #include "Emit/emit_strip.h"
 
-int32_t hd_group_blocks(const hd_strip *s) {
-  enum { GROUP_BYTES = 64, BLOCK = 8 };
-  return GROUP_BYTES / BLOCK / (int32_t)s->d.bytes;
+int32_t hd_quad_blocks(const hd_strip *s) {
+  enum { BLOCK = 8 };
+  return HD_QUAD_BYTES / BLOCK / (int32_t)s->d.bytes;
 }
 
 /* 16-bit types, 4 blocks: after the transpose lane q holds all 8 columns of block q. */
-static void quad_16(hd_emitter *e, const hd_strip *s, int h, const hd_pair *pair,
-                    LLVMValueRef w[4]) {
-  (void)s;
+static void quad_16(hd_emitter *e, int h, const hd_pair *pair, LLVMValueRef w[4]) {
   for (int i = 0; i < 4; i++)
     w[i] = pair[2 * i + h].v[0];
   hd_emit_transpose_quad(e, w);
@@ -33,9 +31,7 @@ static void join_pairs(hd_emitter *e, const hd_pair *pair, int h, LLVMValueRef w
 
 /* 8-bit types: after the transpose lane q has the words of all four lanes for blocks 2q and 2q + 1:
  * their 16 columns, which are then sorted. */
-static void quad_8(hd_emitter *e, const hd_strip *s, int h, const hd_pair *pair,
-                   LLVMValueRef w[4]) {
-  (void)s;
+static void quad_8(hd_emitter *e, int h, const hd_pair *pair, LLVMValueRef w[4]) {
   LLVMValueRef joined[4];
   join_pairs(e, pair, h, joined);
   hd_emit_transpose_quad(e, joined);
@@ -44,9 +40,7 @@ static void quad_8(hd_emitter *e, const hd_strip *s, int h, const hd_pair *pair,
 
 /* 32-bit types, 2 blocks: lanes 2i and 2i + 1 exchange pairs, so that each holds 4 columns: the
  * even lane of block 0, the odd lane of block 1. */
-static void quad_32(hd_emitter *e, const hd_strip *s, int h, const hd_pair *pair,
-                    LLVMValueRef w[4]) {
-  (void)s;
+static void quad_32(hd_emitter *e, int h, const hd_pair *pair, LLVMValueRef w[4]) {
   for (int i = 0; i < 4; i++)
     w[i] = pair[i / 2 * 2 + h].v[i % 2];
   hd_emit_trade_pairs(e, w);
@@ -63,10 +57,14 @@ static void permuted(hd_emitter *e, const hd_strip *s, int h, const hd_pair *pai
 
 void hd_emit_row_words(hd_emitter *e, const hd_strip *s, int h, const hd_pair *pair,
                        LLVMValueRef w[4]) {
-  (s->run > 2           ? permuted
-   : s->d.bytes == 1    ? quad_8
-   : s->d.bytes == 2    ? quad_16
-                        : quad_32)(e, s, h, pair, w);
+  if (s->run > 2)
+    permuted(e, s, h, pair, w);
+  else if (s->d.bytes == 1)
+    quad_8(e, h, pair, w);
+  else if (s->d.bytes == 2)
+    quad_16(e, h, pair, w);
+  else
+    quad_32(e, h, pair, w);
 }
 
 /* Where this lane's 16 bytes begin, from its first element. The lanes have them in lane order, but

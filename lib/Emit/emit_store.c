@@ -360,7 +360,7 @@ static bool can_shift(const hd_strip *s, int32_t n_blocks) {
   bool is_short = strcmp(s->act, "none") == 0 || strcmp(s->act, "relu") == 0;
   bool room = is_short || s->n_blocks <= NARROW;
   return !s->d.col_major && s->d.bytes < 4 && !s->to && !s->user && room &&
-         n_blocks > hd_group_blocks(s);
+         n_blocks > hd_quad_blocks(s);
 }
 
 /* A strip with rows or columns outside of D, or unaligned addresses. If columns may be outside, the

@@ -9,7 +9,7 @@
 
 #include "Emit/emit_strip.h"
 
-enum { QUAD = 4, CHUNK = 16, GROUP_BYTES = QUAD * CHUNK, BLOCK = 8 };
+enum { QUAD = 4, CHUNK = 16, BLOCK = 8 };
 
 /* What all groups of a half of the strip have in common, for each lane. */
 typedef struct row_shift {
@@ -99,7 +99,7 @@ static void store_part(hd_emitter *e, const hd_strip *s, LLVMValueRef const chun
 static void group_words(hd_emitter *e, const hd_strip *s, int32_t n_blocks, int32_t g, int h,
                         const hd_pair *pair, LLVMValueRef w[4]) {
   hd_pair have[2 * BLOCK];
-  int32_t each = hd_group_blocks(s);
+  int32_t each = hd_quad_blocks(s);
   for (int32_t i = 0; i < 2 * each; i++) {
     bool is_there = each * g + i / 2 < n_blocks;
     have[i] = is_there ? pair[2 * each * g + i] : pair[h];
@@ -139,7 +139,7 @@ static void store_chunk(hd_emitter *e, const hd_strip *s, const row_shift *r, in
     LLVMValueRef skip = hd_emit_select(e, hd_emit_eqi(e, r->q, 0), r->skip, hd_emit_i32(e, 0));
     is_whole = hd_emit_and(e, is_whole, hd_emit_eqi(e, skip, 0));
   }
-  hd_emit_put_words(e, (hd_place){ptr, g * GROUP_BYTES, is_whole}, chunk, 4);
+  hd_emit_put_words(e, (hd_place){ptr, g * HD_QUAD_BYTES, is_whole}, chunk, 4);
 }
 
 /* Half h of the strip. */
@@ -148,7 +148,7 @@ static void store_rows(hd_emitter *e, const hd_strip *s, int32_t first, int32_t 
   row_shift r = begin_rows(e, s, first, end, h);
   LLVMValueRef none = hd_emit_i32(e, 0);
   LLVMValueRef own[4] = {none, none, none, none}, last[4] = {none, none, none, none};
-  int32_t each = hd_group_blocks(s), n_groups = (end - first + each - 1) / each;
+  int32_t each = hd_quad_blocks(s), n_groups = (end - first + each - 1) / each;
   for (int32_t g = 0; g <= n_groups; g++) {
     LLVMValueRef old[4], before[4], chunk[4];
     memcpy(old, own, sizeof old);

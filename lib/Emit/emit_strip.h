@@ -175,8 +175,9 @@ void hd_emit_put_checked(hd_emitter *e, const hd_strip *s, int32_t b, int32_t n,
                          const hd_pair *pair);
 
 /* --- emit_row_words.c: 16 consecutive bytes of a row per lane, 64 per quad (a group) --- */
-/* The blocks of a group. */
-int32_t hd_group_blocks(const hd_strip *s);
+enum { HD_QUAD_BYTES = 64 };
+/* The number of blocks of a group. */
+int32_t hd_quad_blocks(const hd_strip *s);
 /* The lane's words of the group whose first pair is `pair`, half h. */
 void hd_emit_row_words(hd_emitter *e, const hd_strip *s, int h, const hd_pair *pair,
                        LLVMValueRef w[4]);
