@@ -32,7 +32,7 @@ def expect(text, what):
 
 def by_cmake(prefix, work):
     build = os.path.join(work, "cmake")
-    run(args.cmake, "-S", args.consumer, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}",
+    run(args.cmake, "-G", "Ninja", "-S", args.consumer, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}",
         f"-DCMAKE_C_COMPILER={args.cc}", f"-DEXAMPLES={args.examples}")
     run(args.cmake, "--build", build)
     for name in ("", "-runtime", "-static", "-runtime-static", "-both-static"):
