@@ -81,7 +81,7 @@ static bool read_line(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, i
 
 /* The part must be one complete k-block, with the scales of that k-block. */
 static void check_part(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
-                       const hd_ck_content *part, line a, line b) {
+                       const hd_ck_content *part, line a, line b, int64_t column) {
   int64_t run = hd_op_int(step->op, HD_ATTR_RUN, 2);
   if (!same(m, w, step, "k-steps of the part", part->n_steps, HD_K_STEPS))
     return;
@@ -90,7 +90,7 @@ static void check_part(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
   same(m, w, step, "k-block of A's block scales", a.k_block, part->last);
   same(m, w, step, "k-block of B's block scales", b.k_block, part->last);
   int64_t before = part->col >> HD_CK_MATRIX_COLUMNS << HD_CK_MATRIX_COLUMNS;
-  same(m, w, step, "first column of B's block scales", b.first, part->col - before);
+  same(m, w, step, "first column of B's block scales", b.first + column, part->col - before);
   same(m, w, step, "consecutive columns of a lane", run, part->run);
 }
 
@@ -141,13 +141,14 @@ void hd_ck_promote(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int32_t n = (step->n_args - FIRST) / 2;
   int64_t rows = hd_op_int(step->op, HD_ATTR_ROWS, 1);
   int64_t row = w->env[step->args[HD_AT_promote_row]].i;
+  int64_t column = w->env[step->args[HD_AT_promote_column]].i;
   int64_t columns = step->op->operands[FIRST]->type.n / ELEMS * BLOCK;
   line a, b;
   for (int32_t i = FIRST; i < step->n_args; i++)
     hd_ck_frag_use(m, w, step, i);
   if (row < 0 || row % HD_CK_STRIP)
     hd_ck_undecided(m, step->op, "block scales of rows that are no strip");
-  if (m->stop || !read_line(m, w, step, 1, 0, columns, &b))
+  if (m->stop || !read_line(m, w, step, 1, column, column + columns, &b))
     return pass_on(w, step, 2 * n);
   for (int32_t i = 0; i < n && !m->stop; i++) {
     int64_t lo = (row + i * STRIP_APART) / rows, hi = rows > 1 ? lo + 1 : lo + HD_CK_STRIP;
@@ -155,7 +156,7 @@ void hd_ck_promote(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     const hd_ck_content part = w->env[step->args[FIRST + n + i]].frag.content;
     if (!read_line(m, w, step, 0, lo, hi, &a))
       return pass_on(w, step, 2 * n);
-    check_part(m, w, step, &part, a, b);
+    check_part(m, w, step, &part, a, b, column);
     define(w, step, i, add(m, w, step, &sum, &part, a, b, lo));
     define(w, step, n + i, part);
   }

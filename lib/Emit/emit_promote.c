@@ -1,7 +1,7 @@
 /* Promotion: adds the scaled sums of a k-block to the total, by FFMAs between wgmma batches. */
 #include "Emit/emit_pinned.h"
 
-enum { BLOCK = 8, ELEMS = 4, QUAD = 4, SCALE_BYTES = 4, STRIP_APART = 64 };
+enum { BLOCK = 8, ELEMS = 4, QUAD = 4, SCALE_BYTES = 4, WIDEST = 4, STRIP_APART = 64 };
 /* Registers per thread besides sums, parts and scales (for the loop; for each strip but one), and
  * the default of max_registers. */
 enum { OTHER_REGISTERS = 24, STRIP_REGISTERS = 4, MAX_REGISTERS = 232 };
@@ -12,6 +12,7 @@ typedef struct hd_promotion {
   int32_t n, blocks; /* strips; blocks of 8 columns of each */
   int32_t read;      /* blocks whose scales of B were read */
   int64_t rows, run;
+  bool inside; /* the first column may be any scale of the slot */
   LLVMValueRef at_a, at_b;    /* this lane's first scales (i32 addresses) */
   LLVMValueRef (*scale_a)[2]; /* of each strip's rows g and g + 8 */
   LLVMValueRef *scale_b;      /* two per block */
@@ -47,6 +48,9 @@ static void find_lane(hd_emitter *e, promotion *p) {
   if (p->rows == 1)
     p->at_a = hd_emit_add(e, p->at_a, hd_emit_muli(e, first, SCALE_BYTES));
   p->at_b = hd_emit_add(e, slot_of(e, op, hd_promote_scale_b(op)), column);
+  LLVMValueRef inside = hd_emit_get1(e, hd_promote_column(op));
+  p->inside = !LLVMIsConstant(inside) || LLVMConstIntGetZExtValue(inside) % WIDEST;
+  p->at_b = hd_emit_add(e, p->at_b, hd_emit_muli(e, inside, SCALE_BYTES));
 }
 
 /* Loads the scales of A of strip i's rows g and g + 8; one value if the rows share it. */
@@ -70,16 +74,19 @@ static int64_t columns_at(const promotion *p, int32_t j) {
   return j / blocks * columns + j % blocks * 2;
 }
 
-/* Loads the scales of B of blocks before `to`: two per load, in run order four. */
+/* Loads the scales of B of blocks before `to`: two per load, in run order four; one by one if the
+ * first column is not known to be aligned. */
 static void load_b(hd_emitter *e, promotion *p, int32_t to) {
   int32_t each = p->run ? 2 : 1;
   unsigned n = 2 * (unsigned)each;
   LLVMTypeRef type = LLVMVectorType(e->f32, n);
   for (; p->read < to; p->read += each) {
-    LLVMValueRef all =
-        load(e, p->at_b, columns_at(p, p->read) * SCALE_BYTES, type, n * SCALE_BYTES);
+    int64_t at = columns_at(p, p->read) * SCALE_BYTES;
+    LLVMValueRef all = p->inside ? NULL : load(e, p->at_b, at, type, n * SCALE_BYTES);
     for (unsigned i = 0; i < n; i++) {
-      LLVMValueRef scale = LLVMBuildExtractElement(e->b, all, hd_emit_i32(e, i), "");
+      LLVMValueRef scale = p->inside
+                               ? load(e, p->at_b, at + i * SCALE_BYTES, e->f32, SCALE_BYTES)
+                               : LLVMBuildExtractElement(e->b, all, hd_emit_i32(e, i), "");
       p->scale_b[2 * p->read + (int32_t)i] =
           p->multiplied ? LLVMBuildFMul(e->b, p->scale_a[0][0], scale, "") : scale;
     }

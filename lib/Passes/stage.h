@@ -105,6 +105,8 @@ void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_v
                    hd_value *cursor);
 /* Block scales of A (which 0) or B (1) in one box of promote's tensor maps. */
 int32_t hd_stage_scale_box(const hd_stage *st, int which);
+/* The tile's first column, counted from the first block scale of B in a slot. */
+hd_value *hd_stage_scale_column(hd_stage *st, hd_builder *b, const hd_tile_place *place);
 /* Converts elements (i64) to bytes. 4-bit types: K, pitches and strides are even. */
 hd_value *hd_stage_bytes(hd_builder *b, hd_value *elems, heddle_elem elem);
 /* The index of the k-block for loop index k, which is mirrored in a tile that runs backwards. */

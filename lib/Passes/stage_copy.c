@@ -301,7 +301,21 @@ static void copy_scale_rows(hd_stage *st, hd_builder *b, const hd_tile_place *pl
 int32_t hd_stage_scale_box(const hd_stage *st, int which) {
   enum { MAX_BOX = 256 };
   int32_t rows = which ? st->s.tile_n : st->s.tile_m;
+  if (which && hd_is_grouped(&st->p))
+    return rows + HD_SCALE_UNIT;
   return which == 0 && st->p.block_rows > 1 ? HD_SCALE_BOX : rows > MAX_BOX ? rows / 2 : rows;
+}
+
+/* The scale at which a box begins that has scale `first` of a line: a multiple of 16 bytes. */
+static hd_value *start_of_box(hd_builder *b, hd_value *first, int32_t each) {
+  first = hd_arith_const(b, HD_OP_DIV, first, HD_SCALE_UNIT * each);
+  return hd_arith_const(b, HD_OP_MUL, first, HD_SCALE_UNIT);
+}
+
+hd_value *hd_stage_scale_column(hd_stage *st, hd_builder *b, const hd_tile_place *place) {
+  if (!hd_is_grouped(&st->p))
+    return st->zero;
+  return hd_arith(b, HD_OP_REM, box_column(st, b, place, 0), hd_i32(b, HD_SCALE_UNIT));
 }
 
 /* The f32 scales of a k-block are a line of a matrix. Copies the tile's part; zeros after the end.
@@ -310,12 +324,11 @@ static void copy_scale_boxes(hd_stage *st, hd_builder *b, const hd_tile_place *p
                              hd_value *kg, hd_value *cursor) {
   enum { BYTES = 4 };
   int32_t box = hd_stage_scale_box(st, which), rows = which ? 1 : st->p.block_rows;
-  int32_t n = rows > 1 ? box : which ? st->s.tile_n : st->s.tile_m;
+  bool is_one = rows > 1 || (which && hd_is_grouped(&st->p));
+  int32_t n = is_one ? box : which ? st->s.tile_n : st->s.tile_m;
   hd_value *first = which ? box_column(st, b, place, 0) : place->row0;
-  if (rows > 1) { /* the first scale of the box that has the scale of the tile's first row */
-    first = hd_arith_const(b, HD_OP_DIV, first, HD_SCALE_UNIT * rows);
-    first = hd_arith_const(b, HD_OP_MUL, first, HD_SCALE_UNIT);
-  }
+  if (is_one)
+    first = start_of_box(b, first, rows);
   for (int32_t i = 0; i < n; i += box) {
     hd_op *op = hd_build_op(b, HD_OP_COPY_TMA, (hd_type){0}, 5, st->map_scales[which],
                             st->scales[which], cursor, hd_arith_const(b, HD_OP_ADD, first, i), kg);

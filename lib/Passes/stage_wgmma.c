@@ -90,15 +90,16 @@ static hd_value *first_row(hd_stage *st, hd_builder *b, const hd_tile_place *pla
 /* Adds the scaled results of a stage to the sums; updates sums and acc. The op directly follows the
  * wait for acc, so that its scales can be read before the wait. */
 static void promote(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value *cursor,
-                    hd_value *row, hd_value **sums, hd_value **acc) {
+                    hd_value *row, hd_value *column, hd_value **sums, hd_value **acc) {
+  enum { PARTS = HD_AT_promote_parts };
   int32_t n = rows->slabs_each;
-  hd_value *operands[4 + 2 * MAX_SLABS] = {st->scales[0], st->scales[1], cursor, row};
+  hd_value *operands[PARTS + 2 * MAX_SLABS] = {st->scales[0], st->scales[1], cursor, row, column};
   hd_type types[2 * MAX_SLABS];
-  memcpy(operands + 4, sums, sizeof *sums * (size_t)n);
-  memcpy(operands + 4 + n, acc, sizeof *acc * (size_t)n);
+  memcpy(operands + PARTS, sums, sizeof *sums * (size_t)n);
+  memcpy(operands + PARTS + n, acc, sizeof *acc * (size_t)n);
   for (int32_t i = 0; i < 2 * n; i++)
-    types[i] = operands[4 + i]->type;
-  hd_op *op = hd_build(b, HD_OP_PROMOTE, operands, 4 + 2 * n, types, 2 * n);
+    types[i] = operands[PARTS + i]->type;
+  hd_op *op = hd_build(b, HD_OP_PROMOTE, operands, PARTS + 2 * n, types, 2 * n);
   hd_op_set_int(st->module, op, HD_ATTR_ROWS, st->p.block_rows);
   if (st->variant->permutes)
     hd_op_set_int(st->module, op, HD_ATTR_RUN, hd_d_run(&st->p));
@@ -124,9 +125,10 @@ static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place
   memcpy(values, args + 2, sizeof *values * (size_t)n);
   hd_stage_copy(st, &in, place, args[0], args[1]);
   hd_value *row = n_sums ? first_row(st, &in, place, rows) : NULL;
+  hd_value *column = n_sums ? hd_stage_scale_column(st, &in, place) : NULL;
   compute(st, &in, rows, args[0], place->k_lo, args[1], acc);
   if (n_sums)
-    promote(st, &in, rows, args[1], row, values, acc);
+    promote(st, &in, rows, args[1], row, column, values, acc);
   carried[0] = hd_next_slot(&in, args[1], st->s.stages);
   memcpy(carried + 1, values, sizeof *values * (size_t)n);
   hd_build_yield(&in, carried, n + 1);

@@ -72,8 +72,11 @@ int32_t hd_schedule_scale_bytes(const hd_problem *p, const hd_schedule *s, int w
   int32_t rows = which ? s->tile_n : s->tile_m;
   if (hd_scales_promoted(p)) {
     /* f32 scales, rounded up to 128 bytes, since boxes of a tensor map are aligned to it. If blocks
-     * of rows share scales, a stage has those of one box. */
-    int32_t n = which == 0 && p->block_rows > 1 ? HD_SCALE_BOX : rows;
+     * of rows share scales, a stage has those of one box. The tile of a group may begin after the
+     * box. */
+    int32_t n = which == 0 && p->block_rows > 1 ? HD_SCALE_BOX
+                : which && hd_is_grouped(p)     ? rows + HD_SCALE_UNIT
+                                                : rows;
     return (n * BYTES + LINE - 1) / LINE * LINE;
   }
   if (!hd_schedule_is_tensor(s))

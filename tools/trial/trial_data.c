@@ -311,7 +311,7 @@ static heddle_status add_block_scales(heddle_context *ctx, const hd_manifest *ma
       continue;
     int64_t bytes = trial_block_scale_bytes(manifest, s, i);
     HD_TRY(add_block(ctx, kinds[i], arg->elem, (size_t)bytes, 0, data));
-    HD_TRY(trial_block_scales(ctx, manifest, r, s, i, &data->scales[i],
+    HD_TRY(trial_block_scales(ctx, manifest, r, data, i, &data->scales[i],
                               trial_data_block(data, kinds[i])->data));
   }
   return HEDDLE_OK;

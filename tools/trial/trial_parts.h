@@ -104,7 +104,7 @@ int64_t trial_block_scale_bytes(const hd_manifest *manifest, const trial_shape *
 /* Generates or reads the scales of operand `which`, and stores them to `to` as the kernel reads
  * them, with padding for elements past K. *scales is owned. */
 heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifest,
-                                 const trial_request *request, const trial_shape *shape, int which,
+                                 const trial_request *request, const trial_data *data, int which,
                                  uint8_t **scales, uint8_t *to);
 
 /* A as a dense m x k matrix, for a batch all matrices: generated, or read from a file (owned by the

@@ -67,15 +67,23 @@ int64_t trial_block_scale_bytes(const hd_manifest *manifest, const trial_shape *
                                 : (k_blocks - 1) * pitch + rows * each) * scale_bytes(manifest);
 }
 
-/* Injects a fault into one scale of the last row and k-block, in a batch of the last product:
- * increments a byte (exponent or lowest mantissa bit), or doubles an f32. */
-static void inject(const hd_manifest *manifest, const trial_shape *s, int which, uint8_t *to) {
+/* Injects a fault into one scale of the last row and k-block, in a batch of the last product, in
+ * groups of one that has columns: increments a byte (exponent or lowest mantissa bit), or doubles
+ * an f32. */
+static void inject(const hd_manifest *manifest, const trial_data *data, int which, uint8_t *to) {
+  const trial_shape *s = &data->shape;
   int64_t each = trial_scales_a_k_block(manifest), whole_blocks = s->k / manifest->scale_block;
   /* The last k-block with a whole block: a partial block could be all zeros. */
   int64_t block = whole_blocks > 0 ? (whole_blocks - 1) / each * each : 0;
   if (trial_scale_matrices(manifest, s, which) > 1)
-    block += (s->g - 1) * trial_scales_a_row(manifest, s);
+    block += (data->offsets ? trial_injected_matrix(data) : s->g - 1) *
+             trial_scales_a_row(manifest, s);
   int64_t row = trial_scaled_rows(manifest, s, which) - 1;
+  if (which && data->offsets) {
+    int64_t first, end;
+    trial_columns(data, trial_injected_matrix(data), &first, &end);
+    row = end - 1;
+  }
   int64_t at = place_of(manifest, which ? s->ldsb : s->ldsa, row, block);
   if (scale_bytes(manifest) > 1)
     ((float *)(void *)to)[at] *= 2;
@@ -97,8 +105,9 @@ static heddle_status pack_pairs(heddle_context *ctx, const heddle_block_scale_sh
 }
 
 heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifest,
-                                 const trial_request *r, const trial_shape *s, int which,
+                                 const trial_request *r, const trial_data *data, int which,
                                  uint8_t **scales, uint8_t *to) {
+  const trial_shape *s = &data->shape;
   hd_arg_kind kind = which ? HD_ARG_BLOCK_SCALE_B : HD_ARG_BLOCK_SCALE_A;
   heddle_elem elem = hd_manifest_arg(manifest, kind)->elem;
   int64_t rows = trial_scaled_rows(manifest, s, which), pitch = which ? s->ldsb : s->ldsa;
@@ -135,7 +144,9 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
   for (int64_t row = 0; row < rows; row++)
     for (int64_t i = blocks; i % each; i++)
       to[place_of(manifest, pitch, row, i)] = PAD;
-  if (r->fault == (which ? TRIAL_FAULT_SCALE_B : TRIAL_FAULT_SCALE))
-    inject(manifest, s, which, to);
+  if (r->fault != (which ? TRIAL_FAULT_SCALE_B : TRIAL_FAULT_SCALE))
+    return HEDDLE_OK;
+  HD_TRY(trial_check_injectable(ctx, data));
+  inject(manifest, data, which, to);
   return HEDDLE_OK;
 }

@@ -175,13 +175,15 @@ typedef struct by_index {
 } by_index;
 
 /* The block scales of product g. Products with scales of their own have them beside each other: a
- * row of scales is as long as all of them. */
+ * row of scales is as long as all of them. Those of a group's columns begin at its first one. */
 static hd_matrix block_scales(const hd_manifest *manifest, const trial_data *data, int which,
                               int64_t g) {
   heddle_elem elem = hd_manifest_arg(manifest, HD_ARG_BLOCK_SCALE_A)->elem;
   int64_t n = trial_scales_a_row(manifest, &data->shape);
   int64_t n_matrices = trial_scale_matrices(manifest, &data->shape, which);
-  int64_t at = n_matrices > 1 ? g * n : 0;
+  int64_t first, end, at = n_matrices > 1 ? g * n : 0;
+  trial_columns(data, g, &first, &end);
+  at += which ? first * n_matrices * n : 0;
   return (hd_matrix){data->scales[which] + hd_elem_bytes(elem, (size_t)at), elem,
                      (uint64_t)(n_matrices * n), 1};
 }
