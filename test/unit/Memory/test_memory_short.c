@@ -3,8 +3,8 @@
  * and the process does not end.
  *
  *   unit-memory-short [SEED [SECONDS [NAME]]]
- * SEED and SECONDS (5): the choice of points of sampled operations, and the time for them. NAME:
- * runs only that operation. */
+ * SEED (0: the time) and SECONDS (3): the choice of points of sampled operations, and the time for
+ * them. NAME: runs only that operation. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -365,28 +365,28 @@ typedef struct operation {
   const char *name;
   heddle_status (*run)(heddle_context *ctx, hd_hash *out);
   shortage_of of;
-  bool sampled;        /* not every point: a compilation is slow */
+  uint64_t n_fixed;    /* 0: every point. Else about as many, evenly spaced, then random ones */
   void (*check)(void); /* checked after a failure; may be NULL */
 } operation;
 
-static const operation operations[] = {{"parse", parse, SHORTAGE_ANY, false, NULL},
-                                       {"parse-role", parse_role, SHORTAGE_ANY, false, NULL},
-                                       {"parse-bad", parse_bad, SHORTAGE_ANY, false, NULL},
-                                       {"build", build, SHORTAGE_ANY, false, NULL},
-                                       {"manifest", manifest, SHORTAGE_ANY, false, NULL},
-                                       {"launcher", launcher, SHORTAGE_ANY, true, NULL},
-                                       {"launcher-parts", launcher_of_parts, SHORTAGE_ANY, true,
+static const operation operations[] = {{"parse", parse, SHORTAGE_ANY, 0, NULL},
+                                       {"parse-role", parse_role, SHORTAGE_ANY, 0, NULL},
+                                       {"parse-bad", parse_bad, SHORTAGE_ANY, 0, NULL},
+                                       {"build", build, SHORTAGE_ANY, 0, NULL},
+                                       {"manifest", manifest, SHORTAGE_ANY, 0, NULL},
+                                       {"launcher", launcher, SHORTAGE_ANY, 32, NULL},
+                                       {"launcher-parts", launcher_of_parts, SHORTAGE_ANY, 32,
                                         NULL},
-                                       {"pack", pack, SHORTAGE_ANY, false, NULL},
-                                       {"simulate", simulate, SHORTAGE_ANY, false, NULL},
-                                       {"tuned", tuned, SHORTAGE_ANY, false, NULL},
-                                       {"tuned-file", tuned_file, SHORTAGE_ANY, false, NULL},
-                                       {"schedules", schedules, SHORTAGE_ANY, true, NULL},
-                                       {"records", records, SHORTAGE_ANY, false, check_records},
-                                       {"store", memory_store, SHORTAGE_ANY, false, NULL},
-                                       {"passes", passes, SHORTAGE_OWN, true, NULL},
-                                       {"compile", compile, SHORTAGE_OWN, true, NULL},
-                                       {"compile-user", compile_user, SHORTAGE_OWN, true, NULL}};
+                                       {"pack", pack, SHORTAGE_ANY, 0, NULL},
+                                       {"simulate", simulate, SHORTAGE_ANY, 512, NULL},
+                                       {"tuned", tuned, SHORTAGE_ANY, 0, NULL},
+                                       {"tuned-file", tuned_file, SHORTAGE_ANY, 0, NULL},
+                                       {"schedules", schedules, SHORTAGE_ANY, 32, NULL},
+                                       {"records", records, SHORTAGE_ANY, 512, check_records},
+                                       {"store", memory_store, SHORTAGE_ANY, 512, NULL},
+                                       {"passes", passes, SHORTAGE_OWN, 32, NULL},
+                                       {"compile", compile, SHORTAGE_OWN, 32, NULL},
+                                       {"compile-user", compile_user, SHORTAGE_OWN, 32, NULL}};
 
 typedef struct outcome {
   heddle_status status;
@@ -448,7 +448,7 @@ static uint64_t random_below(uint64_t *seed, uint64_t n) {
   return (*seed >> 33) % n;
 }
 
-/* Tries every point, or a fixed stride of points and then random ones until the time is over. */
+/* Tries every point, or evenly spaced points and then random ones until the time is over. */
 static counts try_all(const operation *op, uint64_t *seed, double seconds) {
   counts c = {0};
   for (int i = 0; i < 2; i++) /* libraries allocate their permanent data */
@@ -462,11 +462,11 @@ static counts try_all(const operation *op, uint64_t *seed, double seconds) {
   }
   c.n_points = whole.n;
   double end = hd_clock_seconds() + seconds;
-  uint64_t stride = op->sampled ? whole.n / 32 + 1 : 1;
+  uint64_t stride = op->n_fixed ? whole.n / op->n_fixed + 1 : 1;
   for (int lasting = 0; lasting < 2; lasting++)
     for (uint64_t n = 1; n <= whole.n; n += stride)
       try_point(op, &whole, n, lasting, &c);
-  while (op->sampled && hd_clock_seconds() < end)
+  while (op->n_fixed && hd_clock_seconds() < end)
     try_point(op, &whole, 1 + random_below(seed, whole.n), random_below(seed, 2), &c);
   return c;
 }
@@ -549,10 +549,11 @@ static void prepare(void) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)time(NULL);
-  double seconds = argc > 2 ? atof(argv[2]) : 5;
+  uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
+  double seconds = argc > 2 ? atof(argv[2]) : 3;
   uint64_t n_wrong = 0;
   const char *only = argc > 3 ? argv[3] : NULL;
+  seed = seed ? seed : (uint64_t)time(NULL);
   prepare();
   printf("seed %" PRIu64 ", %g s a sampled operation\n", seed, seconds);
   for (size_t i = 0; i < HD_COUNT(operations); i++) {
