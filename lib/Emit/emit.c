@@ -1,6 +1,7 @@
 /* Emits all kernels of a module into one PTX text. */
 #include "Emit/emit.h"
 
+#include <ctype.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -121,6 +122,49 @@ static void add_kernel(hd_arena *arena, hd_strbuf *text, const char *ptx) {
   hd_strbuf_add(text, entry);
 }
 
+/* ---- kernels of the same code ---- */
+
+static bool is_of_name(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$'; }
+
+/* A kernel's text with "." instead of its name, which also begins the names of its parameters.
+ * Owned. */
+static char *nameless(const char *ptx, const char *name) {
+  size_t n = strlen(name);
+  hd_strbuf text = {0};
+  for (const char *at; (at = strstr(ptx, name)); ptx = at + n) {
+    bool begins = at == ptx || !is_of_name(at[-1]);
+    bool ends = !is_of_name(at[n]) || strncmp(at + n, "_param_", strlen("_param_")) == 0;
+    hd_strbuf_addn(&text, ptx, (size_t)(at - ptx));
+    hd_strbuf_add(&text, begins && ends ? "." : name);
+  }
+  hd_strbuf_add(&text, ptx);
+  return hd_strbuf_take(&text);
+}
+
+static bool is_same(const hd_emit_kernel *a, const char *text_a, const hd_emit_kernel *b,
+                    const char *text_b) {
+  return a->n_threads == b->n_threads && a->cluster == b->cluster &&
+         a->shared_bytes == b->shared_bytes && strcmp(text_a, text_b) == 0;
+}
+
+/* Buckets of different sizes may get the same code. Of such kernels only the last remains, and all
+ * have its entry. */
+static void share_code(hd_emit_result *r, emission *of) {
+  char **text = HD_NEW_ARRAY(&r->arena, char *, r->n_kernels);
+  for (int32_t i = 0; i < r->n_kernels; i++)
+    text[i] = nameless(of[i].ptx, r->kernel[i].entry);
+  for (int32_t i = 0; i < r->n_kernels; i++)
+    for (int32_t j = r->n_kernels - 1; j > i; j--)
+      if (is_same(&r->kernel[i], text[i], &r->kernel[j], text[j])) {
+        r->kernel[i].entry = r->kernel[j].entry;
+        hd_free(of[i].ptx);
+        of[i].ptx = NULL;
+        break;
+      }
+  for (int32_t i = 0; i < r->n_kernels; i++)
+    hd_free(text[i]);
+}
+
 static heddle_status emit_module(hd_emitter *e, const hd_module *module, hd_emit_result *result) {
   int32_t n = 0;
   HD_FOR_OPS(op, module->body)
@@ -139,13 +183,17 @@ static heddle_status emit_module(hd_emitter *e, const hd_module *module, hd_emit
       k->shared_bytes = (int32_t)layout.n_bytes;
   }
   heddle_status status = emit_kernels(e, of, n);
+  if (status == HEDDLE_OK)
+    share_code(result, of);
   hd_strbuf text = {0};
   add_header(&text, e->options->header);
+  bool is_first = true;
   for (int32_t i = 0; i < n; i++) {
-    if (status == HEDDLE_OK && i)
+    if (status == HEDDLE_OK && of[i].ptx && !is_first)
       add_kernel(&e->arena, &text, of[i].ptx);
-    else if (status == HEDDLE_OK)
+    else if (status == HEDDLE_OK && of[i].ptx)
       hd_strbuf_add(&text, of[i].ptx);
+    is_first &= !of[i].ptx;
     hd_free(of[i].ptx);
   }
   result->n_bytes = text.len;

@@ -16,7 +16,7 @@ typedef struct hd_emit_options {
   int32_t n_threads;         /* that emit kernels in parallel; 0: only the caller's */
 } hd_emit_options;
 
-/* One entry point of the PTX. */
+/* A kernel. Kernels whose code is the same share an entry point: the last one's. */
 typedef struct hd_emit_kernel {
   const char *entry;
   int32_t n_threads;    /* of a CTA */
