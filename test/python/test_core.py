@@ -101,6 +101,80 @@ class Kernels(unittest.TestCase):
         self.check("e4m3", "sm_90a", 16, scale_a="vector", scale_b="vector", bias="f32", out="f32")
         self.check("s8", "sm_90a", 5, out="s32")
 
+    def right(self, problem, n_matrices, x, **operands):
+        """Simulates and compares; an injected fault must be detected."""
+        kernel = problem.compile()
+        m, k = 96, 256
+        a = [heddle.SparseMatrix.from_dense(numbers(m, k), kernel.facts["a_elem"], kernel.family, prune=True)
+             for _ in range(n_matrices)]
+        a = a if n_matrices > 1 else a[0]
+        d = kernel.simulate(a, x, **operands)
+        compared = kernel.compare(d, a, x, **operands)
+        self.assertTrue(compared, f"{problem.text()} {compared}")
+        wrong = d.copy()
+        wrong.reshape(-1)[-1] = 1 if not d.reshape(-1)[-1] else 0
+        self.assertFalse(kernel.compare(wrong, a, x, **operands))
+        return kernel, a, d
+
+    def test_a_batch(self):
+        problem = heddle.Problem(96, None, 256, batch=3, out="f32", bias="f32")
+        own = {"bias": RNG.random((3, 96), np.float32)}
+        _, _, d = self.right(problem, 3, numbers(3, 17, 256), **own)
+        self.assertEqual(d.shape, (3, 17, 96))
+        self.right(problem, 1, numbers(3, 17, 256), **own)                       # one A for all
+        self.right(problem, 3, numbers(17, 256), bias=RNG.random(96, np.float32))  # one B, one bias
+        self.right(heddle.Problem(96, 9, 256, batch=heddle.Dynamic(8), d_order="row_major"), 2, numbers(2, 9, 256))
+
+    def test_groups(self):
+        offsets = [0, 5, 5, 31]
+        problem = heddle.Problem(96, None, 256, groups=3, out="f32")
+        kernel, a, d = self.right(problem, 3, numbers(31, 256), offsets=offsets)
+        self.assertEqual(d.shape, (31, 96))
+        with self.assertRaises(heddle.Invalid) as caught:
+            kernel.simulate(a[:2], numbers(31, 256), offsets=offsets)
+        self.assertEqual(caught.exception.rule, "array.shape")
+        self.assertRaises(heddle.Invalid, heddle.Problem, 96, None, 256, groups=8, gather_b=True)  # without t
+        self.assertRaises(heddle.Invalid, heddle.Problem, 96, None, 256, groups=8, batch=8)
+        by_index = heddle.Problem(96, None, 256, groups=heddle.Dynamic(8), t=heddle.Dynamic(), gather_b=True,
+                                  scatter_d=True, out="f32")
+        self.right(by_index, 3, numbers(12, 256), offsets=offsets, gather_b=RNG.integers(-1, 13, 31),
+                   scatter_d=RNG.permutation(31))
+
+    def test_sums_of_columns(self):
+        problem = heddle.Problem(96, None, 256, groups=2, t=heddle.Dynamic(), combine=2, out="f32", scale_b="vector")
+        kernel = problem.compile()
+        a = [heddle.SparseMatrix.from_dense(numbers(96, 256), "bf16", kernel.family, prune=True) for _ in range(2)]
+        x, slots, weights = numbers(20, 256), RNG.permutation(20).reshape(10, 2), RNG.random(20, np.float32)
+        given = {"offsets": [0, 9, 20], "combine_d": slots, "scale_b": weights}
+        want, _ = kernel.reference(a, x, **given)
+        np.testing.assert_allclose(kernel.simulate(a, x, **given), want, rtol=1e-4, atol=1e-3)
+        self.assertRaises(heddle.Invalid, kernel.compare, want, a, x, **given)
+
+    def test_block_scales(self):
+        def scales(*shape):
+            return 2.0 ** RNG.integers(-3, 4, shape)
+        one = heddle.Problem(96, None, 256, "e4m3", block=128, block_rows=128, out="f32")
+        self.right(one, 1, numbers(33, 256), block_scale_a=scales(1, 2), block_scale_b=scales(33, 2))
+        batch = heddle.Problem(96, None, 256, "e4m3", block=128, out="f32", batch=2)
+        self.right(batch, 2, numbers(2, 33, 256), block_scale_a=scales(2, 96, 2), block_scale_b=scales(2, 33, 2))
+        groups = heddle.Problem(96, None, 256, "e4m3", block=128, block_rows=128, out="f32", groups=3)
+        given = {"block_scale_a": scales(3, 1, 2), "block_scale_b": scales(33, 2), "offsets": [0, 7, 21, 33]}
+        kernel, a, d = self.right(groups, 3, numbers(33, 256), **given)
+        for bad in ({"block_scale_b": scales(33, 3)}, {"block_scale_b": scales(32, 2)}, {"block_scale_a": scales(2, 1, 2)},
+                    {"block_scale_a": scales(1, 2)}, {"offsets": [0, 7, 33]}):
+            with self.assertRaises(heddle.Invalid) as caught:
+                kernel.simulate(a, numbers(33, 256), **{**given, **bad})
+            self.assertEqual(caught.exception.rule, "array.shape", str(bad))
+        tensor = heddle.Problem(96, None, 256, "e4m3", "sm_120a", block=64, block_type="ue8m0", out="f32")
+        self.right(tensor, 1, numbers(33, 256), block_scale_a=scales(96, 4), block_scale_b=scales(33, 4))
+
+    def test_an_unknown_operand_is_named(self):
+        kernel = heddle.Problem(64, None, 64).compile()
+        w = heddle.SparseMatrix.from_dense(numbers(64, 64), "bf16", kernel.family, prune=True)
+        with self.assertRaises(heddle.Invalid) as caught:
+            kernel.simulate(w, numbers(8, 64), biass=1)
+        self.assertEqual(caught.exception.rule, "simulate.argument")
+
     def test_tuned_choices_are_found_without_a_file(self):
         problem = heddle.Problem(m=4096, n=None, k=4096)
         words = problem.tuned_schedule((0, 16, 0))

@@ -11,14 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import _c
-from .elements import DTYPES, as_elements, decode, elem, info
+from .elements import decode, elem, info
 from .errors import call, caller, invalid, make
-from .matrix import SparseMatrix
+from .operands import Operands
 
 _ORDERS = {"k_major": 0, "mn_major": 1, "row_major": 2, "col_major": 3}
-_DIMS = {"m": 0, "n": 1, "k": 2}
+_DIMS = {"m": 0, "n": 1, "k": 2, "g": 3, "t": 4}
 _SCALES = {None: 0, "one": 1, "vector": 2}
 _SIM_ORDERS = {"late": 0, "early": 1, "random": 2}
+_OPERANDS = ("c", "bias", "scale_a", "scale_b", "block_scale_a", "block_scale_b", "alpha", "beta", "offsets", "gather_b",
+             "scatter_d", "combine_d")
 
 
 def _choose(table, value, rule):
@@ -49,13 +51,21 @@ class Problem:
     c          element type of C; None: no C
     reduce     "absmax", "sumsq": a statistic of each 128 rows of D and column beside D; scale_d = True, with "absmax" and
                a D of 8 bits: these rows are divided by scales, which come instead of the statistic (docs/format.md)
+    block      elements of k that share a scale of A and one of B, of type block_type ("f32", "ue8m0", "ue4m3");
+               block_rows: rows of A that share one (128, of f32), 0: none
+    batch      as many products of the same sizes; groups: as many products that divide the columns of one B and D, by
+               offsets in device memory (experts). A number, or Dynamic(max)
+    gather_b, scatter_d, combine, t   groups by index, and sums of `combine` columns; t: columns of B, or of the sums
+               (include/heddle/ir.h, heddle_problem_set_indices and _combine)
     dependent, weights_ready   programmatic dependent launch (docs/schedule.md)
     schedule   words over the default schedule, e.g. "tile=128x256x64 stages=4" """
 
     def __init__(self, m, n, k, type="bf16", target="sm_90a", *, b_type=None, out=None, acc=None, bias=None,
                  bias_along="m", act="none", scale_a=None, scale_b=None, alpha=False, beta=False, c=None,
                  b_order="k_major", c_order="col_major", d_order="col_major", ldb=0, ldd=0, ldc=0, dependent=False,
-                 weights_ready=False, reduce=None, scale_d=False, kind=None, schedule=None, name="linear"):
+                 weights_ready=False, reduce=None, scale_d=False, kind=None, schedule=None, name="linear", block=None,
+                 block_type="f32", block_rows=0, batch=None, groups=None, t=None, gather_b=False, scatter_d=False,
+                 combine=0):
         file, line = caller()
         p = _c.heddle_problem_create(name.encode(), target.encode())
         if not p:
@@ -73,7 +83,7 @@ class Problem:
             if acc:
                 _c.heddle_problem_set_accumulator(p, elem(acc))
             if bias:
-                _c.heddle_problem_set_bias(p, elem(bias), _choose(_DIMS, bias_along, "problem.bias"))
+                _c.heddle_problem_set_bias(p, elem(bias), _choose({"m": 0, "n": 1}, bias_along, "problem.bias"))
             _c.heddle_problem_set_scales(p, _choose(_SCALES, scale_a, "problem.scale"),
                                          _choose(_SCALES, scale_b, "problem.scale"))
             _c.heddle_problem_set_scalars(p, alpha, beta)
@@ -81,6 +91,12 @@ class Problem:
             _c.heddle_problem_set_dependent(p, dependent, weights_ready)
             if reduce or scale_d:
                 _c.heddle_problem_set_reduce(p, reduce.encode() if reduce else None, scale_d)
+            if block:
+                _c.heddle_problem_set_block_scales(p, elem(block_type), block, 0, 0)
+                _c.heddle_problem_set_block_rows(p, block_rows)
+            self._set_products(p, batch, groups, t)
+            _c.heddle_problem_set_indices(p, gather_b, scatter_d)
+            _c.heddle_problem_set_combine(p, combine)
             if kind:
                 _c.heddle_problem_set_kind(p, kind.encode())
             if schedule:
@@ -88,6 +104,14 @@ class Problem:
             self._module = make(_c.heddle_problem_build, p)
         finally:
             _c.heddle_problem_free(p)
+
+    def _set_products(self, p, batch, groups, t):
+        if batch is not None and groups is not None:
+            raise invalid("problem.batch", f"got batch = {batch} and groups = {groups}", "one of them")
+        for dim, size in (("g", batch if groups is None else groups), ("t", t)):
+            if size is not None:
+                self._set_size(p, _DIMS[dim], size)
+        _c.heddle_problem_set_groups(p, groups is not None)
 
     @staticmethod
     def _set_size(p, dim, size):
@@ -241,88 +265,55 @@ class Kernel:
         return cls(_c.heddle_compiled_manifest(compiled, None).decode(), ptx, cubin,
                    _c.heddle_compiled_schedule(compiled).decode())
 
-    def _sizes(self, a, b):
-        m, k = a.shape
-        n = b.shape[1] if self.facts["b_mn_major"] else b.shape[0]
-        for dim, got in (("m", m), ("n", n), ("k", k)):
-            if self._fixed.get(dim, got) != got:
-                raise invalid("array.shape", f"got {dim} = {got}", f"{dim} = {self._fixed[dim]}, which the kernel has")
-        inner = b.shape[0] if self.facts["b_mn_major"] else b.shape[1]
-        if inner != k:
-            raise invalid("array.shape", f"got b with k = {inner}", f"k = {k}, which a has")
-        return {"m": m, "n": n, "k": k}
-
-    def simulate(self, a, b, *, c=None, bias=None, scale_a=None, scale_b=None, block_scale_a=None,
-                 block_scale_b=None, alpha=1.0, beta=1.0, order="late", seed=0):
+    def simulate(self, a, b, *, order="late", seed=0, **operands):
         """Runs the PTX itself on the host, every access checked, and returns D as elements of its type; with its
         statistics or scales, f32, a row for 128 of D, where the problem says `reduce`.
 
-        a: a SparseMatrix of this kernel's family and type. b and the others: elements, or numbers, which are rounded
-        (heddle.encode). order: when asynchronous work completes: "late", "early", "random" (by seed). Mismatch
-        names each fault that was found, with its line of the PTX."""
-        if not isinstance(a, SparseMatrix) or (a.type, a.family) != (self.facts["a_elem"], self.family):
-            raise invalid("sparse.family", f"got {a!r:.80}",
-                          f"a SparseMatrix of {self.facts['a_elem']}, family {self.family}",
-                          f"SparseMatrix.from_dense(w, \"{self.facts['a_elem']}\", \"{self.family}\", prune=True)")
-        if a.pair != self.takes_pairs:
-            raise invalid("sparse.pair", f"got a matrix packed with pair={a.pair}", f"pair={self.takes_pairs}, as the "
-                          f"kernel's act = {self.facts['act']} has its rows")
-        arrays = {"a": a.payload, "b": np.ascontiguousarray(as_elements(b, self.facts["b_elem"], "b"))}
-        sizes = self._sizes(a, arrays["b"])
-        height = sizes["m"] // 2 if self.takes_pairs else sizes["m"]
-        d_shape = (sizes["n"], height) if self.facts["d_col_major"] else (height, sizes["n"])
-        arrays["d"] = np.zeros(d_shape, DTYPES[self.facts["d_elem"]])
-        given = {"c": c, "bias": bias, "scale_a": scale_a, "scale_b": scale_b, "block_scale_a": block_scale_a,
-                 "block_scale_b": block_scale_b}
-        numbers = dict(sizes, alpha=alpha, beta=beta, ldb=arrays["b"].shape[1], ldd=d_shape[1], ldc=d_shape[1],
-                       ldsd=sizes["n"])
-        if self.facts.get("statistic"):
-            arrays["scale_d"] = np.zeros((-(-height // 128), sizes["n"]), np.float32)
-        args, sizes_of, kept = (_c.heddle_arg * len(self.arguments))(), (ctypes.c_size_t * len(self.arguments))(), []
+        a: a SparseMatrix of this kernel's family and type; of a batch or groups a list, one for each product (of a batch
+        also one for all). b and the others: elements, or numbers, which are rounded (heddle.encode). In a batch each may
+        have one dimension more, for each product's own.
+        operands: c, bias, scale_a, scale_b, alpha, beta; block_scale_a [rows, k-blocks] (or [g, rows, k-blocks]) and
+        block_scale_b; of groups offsets (g + 1), gather_b, scatter_d (n each), combine_d [t, slots].
+        order: when asynchronous work completes: "late", "early", "random" (by seed). Mismatch names each fault that
+        was found, with its line of the PTX."""
+        given = Operands(self, a, b, self._known(operands))
+        args, sizes_of = (_c.heddle_arg * len(self.arguments))(), (ctypes.c_size_t * len(self.arguments))()
         for i, argument in enumerate(self.arguments):
             if argument.kind != "ptr":
-                setattr(args[i], argument.kind, numbers[argument.name])
+                setattr(args[i], argument.kind, given.numbers[argument.name])
             elif argument.name != "workspace":
-                array = arrays.get(argument.name)
+                array = given.arrays.get(argument.name)
                 if array is None:
-                    array = self._array(argument, given.get(argument.name))
-                kept.append(array)
+                    raise invalid("simulate.argument", f"'{argument.name}' is no operand of simulate()",
+                                  "kernels without it", "heddle run FILE")
                 args[i].ptr, sizes_of[i] = array.ctypes.data, array.nbytes
         ptx, manifest = self.ptx.encode(), self.manifest.encode()
         one = _c.heddle_simulation(manifest=manifest, ptx=ptx, manifest_bytes=len(manifest), ptx_bytes=len(ptx),
                                    args=args, arg_bytes=sizes_of, n_args=len(self.arguments),
                                    order=_choose(_SIM_ORDERS, order, "simulate.order"), seed=seed)
         call(_c.heddle_simulate, ctypes.byref(one))
-        return (arrays["d"], arrays["scale_d"]) if "scale_d" in arrays else arrays["d"]
+        d = given.arrays["d"]
+        return (d, given.arrays["scale_d"]) if "scale_d" in given.arrays else d
 
-    def _array(self, argument, value):
-        if value is None:
-            raise invalid("simulate.argument", f"'{argument.name}' is missing", f"an array of {argument.type}")
-        return np.ascontiguousarray(as_elements(np.atleast_1d(value), argument.type, argument.name))
+    @staticmethod
+    def _known(operands):
+        for name in operands:
+            if name not in _OPERANDS:
+                raise invalid("simulate.argument", f"got {name!r}", ", ".join(_OPERANDS))
+        return dict(operands)
 
-    def reference(self, a, b, *, bias=None, scale_a=None, scale_b=None, alpha=1.0):
+    def reference(self, a, b, **operands):
         """(D, S) in double precision: the product with scales and bias, and S = sum of |a * b| of each element,
-        scaled alike, by which rounding errors are measured."""
-        w, x = a.numbers().astype(np.float64), as_elements(b, self.facts["b_elem"], "b")
-        x = decode(x, self.facts["b_elem"]).astype(np.float64)
-        x = x.T if self.facts["b_mn_major"] else x
-        y, s = x @ w.T, np.abs(x) @ np.abs(w).T
-        for scale, axis in ((scale_a, (1, -1)), (scale_b, (-1, 1))):
-            if scale is not None:
-                factor = np.asarray(scale, np.float64).reshape(axis if np.size(scale) > 1 else (1, 1))
-                y, s = y * factor, s * np.abs(factor)
-        y, s = alpha * y, abs(alpha) * s
-        if bias is not None:
-            y = y + np.asarray(bias, np.float64).reshape((-1, 1) if self.facts["bias_along_n"] else (1, -1))
-        return (y, s) if self.facts["d_col_major"] else (y.T, s.T)
+        scaled alike, by which rounding errors are measured. Operands as for simulate(), without c and beta."""
+        return Operands(self, a, b, self._known(operands)).reference()
 
     def compare(self, d, a, b, **epilogue):
         """How far d is from the product in double precision: a Comparison, which is true when it is right.
 
-        Activations and C are compared by `heddle run` alone."""
-        if self.facts["act"] != "none" or any(x.name in ("c", "user") for x in self.arguments):
-            raise invalid("compare.epilogue", f"the kernel has act = {self.facts['act']}, or C",
-                          "kernels without activation and C", "heddle run FILE")
+        Activations, C, and sums of rounded columns (combine_d) are compared by `heddle run` alone."""
+        if self.facts["act"] != "none" or any(x.name in ("c", "user", "combine_d") for x in self.arguments):
+            raise invalid("compare.epilogue", f"the kernel has act = {self.facts['act']}, C, or combine_d",
+                          "kernels without activation, C and combine_d", "heddle run FILE")
         want, scale = self.reference(a, b, **epilogue)
         return Comparison(decode(d, self.facts["d_elem"]).astype(np.float64), want, scale, self.facts)
 
