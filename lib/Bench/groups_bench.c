@@ -17,7 +17,8 @@
 
 enum {
   EXPERTS = 4, /* that differ: expert i has the matrix of i % EXPERTS */
-  CHECKED = 256
+  CHECKED = 256,
+  BLOCK = 128 /* elements of k, and with 'b' rows of A, that share a block scale */
 };
 
 static const char *const kind_names[HD_N_GROUPS_KINDS] = {"groups", "by_index", "plain", "read"};
@@ -47,13 +48,63 @@ typedef struct bench {
   hd_groups_problem p;
   void *dense[EXPERTS], *b; /* owned, as host matrices */
   int32_t *offsets, *from, *to; /* owned; from, to: of columns by index, each column once */
+  float *scales[2];             /* owned: block scales of all experts' A, of B; NULL: none */
   size_t packed_bytes, row_bytes, touched_bytes; /* touched: of packed A */
   hd_rotation a, bs, ds;
-  hd_buffer at, gather, scatter;
+  hd_buffer at, gather, scatter, scale[2];
   hd_stream stream;
   way ways[HD_GROUPS_MOST_WAYS];
   hd_groups_result *result;
 } bench;
+
+static bool has_kind(const hd_groups_problem *p, hd_groups_kind kind) {
+  return kind != HD_GROUPS_BY_INDEX || !p->blocks;
+}
+
+/* ---- block scales: one line of scales for each BLOCK of k ---- */
+
+static int64_t block_rows(const hd_groups_problem *p) { return p->blocks == 'b' ? BLOCK : 1; }
+
+/* Scales of a line of A (which 0) or B, padded to a multiple of 16 bytes; lines of a matrix. */
+static int64_t line_of(const hd_groups_problem *p, int which) {
+  int64_t each = which ? 1 : block_rows(p), n = ((which ? p->n : p->m) + each - 1) / each;
+  return (n + 3) / 4 * 4;
+}
+static int64_t lines_of(const hd_groups_problem *p) { return (p->k + BLOCK - 1) / BLOCK; }
+
+static void add_scales_text(const hd_groups_problem *p, hd_strbuf *s) {
+  hd_strbuf_add(s, "  %sa: matrix<f32> = block_scale %m, %k {type = f32, operand = a, block = 128");
+  hd_strbuf_add(s, p->blocks == 'b' ? ", rows = 128}\n" : "}\n");
+  hd_strbuf_add(s, "  %sb: matrix<f32> = block_scale %n, %k {type = f32, operand = b, "
+                   "block = 128}\n");
+}
+
+static heddle_status make_scales(bench *b) {
+  for (int i = 0; i < 2 && b->p.blocks; i++) {
+    uint64_t lines = (uint64_t)(lines_of(&b->p) * (i ? 1 : b->p.g));
+    uint64_t line = (uint64_t)line_of(&b->p, i);
+    size_t n_bytes = lines * line * sizeof(float);
+    hd_fill fill = {.seed = b->o->seed + 200 + (uint64_t)i};
+    b->scales[i] = hd_try_malloc(b->ctx, n_bytes, "block scales");
+    if (!b->scales[i])
+      return HEDDLE_NO_MEMORY;
+    hd_fill_scales(&fill, HEDDLE_F32, lines, line, b->scales[i]);
+    HD_TRY(hd_buffer_create(b->ctx, b->device, n_bytes, 0, &b->scale[i]));
+    HD_TRY(hd_buffer_upload(b->ctx, b->device, &b->scale[i], b->scales[i]));
+  }
+  return HEDDLE_OK;
+}
+
+static void reference_scales(const bench *b, int64_t expert, int64_t column, hd_reference *r) {
+  int64_t line[] = {line_of(&b->p, 0), line_of(&b->p, 1)};
+  if (!b->p.blocks)
+    return;
+  r->block = BLOCK;
+  r->block_rows = (unsigned)block_rows(&b->p);
+  r->block_a = (hd_matrix){b->scales[0] + expert * lines_of(&b->p) * line[0], HEDDLE_F32, 1,
+                           (uint64_t)line[0]};
+  r->block_b = (hd_matrix){b->scales[1] + column, HEDDLE_F32, 1, (uint64_t)line[1]};
+}
 
 /* ---- kernels ---- */
 
@@ -83,10 +134,12 @@ static char *problem_text(const hd_groups_problem *p, hd_groups_kind kind, const
   if (by_index)
     hd_strbuf_add(&s, "  %from: matrix<s32> = vector %n {type = s32, operand = gather_b}\n"
                       "  %to: matrix<s32> = vector %n {type = s32, operand = scatter_d}\n");
+  if (p->blocks)
+    add_scales_text(p, &s);
   hd_strbuf_printf(&s,
-                   "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n"
-                   "  store %%x {type = %s, order = col_major}\n}\n", acc, acc,
-                   heddle_elem_get(p->d_elem)->name);
+                   "  %%x: matrix<%s> = matmul %%a, %%b%s {acc = %s}\n"
+                   "  store %%x {type = %s, order = col_major}\n}\n", acc,
+                   p->blocks ? ", %sa, %sb" : "", acc, heddle_elem_get(p->d_elem)->name);
   return hd_strbuf_take(&s);
 }
 
@@ -106,6 +159,10 @@ static heddle_arg argument(const bench *b, const char *name, size_t set) {
               {"offsets", {.ptr = address(&b->at)}},
               {"gather_b", {.ptr = address(&b->gather)}},
               {"scatter_d", {.ptr = address(&b->scatter)}},
+              {"block_scale_a", {.ptr = address(&b->scale[0])}},
+              {"block_scale_b", {.ptr = address(&b->scale[1])}},
+              {"ldsa", {.i64 = line_of(&b->p, 0)}},
+              {"ldsb", {.i64 = line_of(&b->p, 1)}},
               {"ldb", {.i64 = b->p.k}},
               {"ldd", {.i64 = b->p.m}},
               {"stride_a", {.i64 = (int64_t)b->packed_bytes}}};
@@ -200,6 +257,7 @@ static heddle_status make_operands(bench *b) {
   HD_TRY(hd_rotation_create(b->ctx, b->device, b->b, b_bytes, n_sets, &b->bs));
   HD_TRY(hd_rotation_create(b->ctx, b->device, NULL, d_bytes(b), n_sets, &b->ds));
   HD_TRY(make_indices(b));
+  HD_TRY(make_scales(b));
   b->touched_bytes = touched_bytes(b);
   b->result->read_bytes = (double)(b->touched_bytes + b_bytes + d_bytes(b));
   return hd_stream_open(b->ctx, b->device, &b->stream);
@@ -224,6 +282,10 @@ static void free_bench(bench *b) {
   hd_buffer_free(b->device, &b->at);
   hd_buffer_free(b->device, &b->gather);
   hd_buffer_free(b->device, &b->scatter);
+  for (int i = 0; i < 2; i++) {
+    hd_buffer_free(b->device, &b->scale[i]);
+    hd_free(b->scales[i]);
+  }
 }
 
 /* ---- launches ---- */
@@ -282,6 +344,7 @@ static heddle_status compare_one(const bench *b, hd_groups_kind kind, const uint
   hd_reference r = {.m = (uint64_t)p->m, .n = 1, .k = (uint64_t)p->k, .alpha = 1};
   r.a = (hd_matrix){b->dense[expert % EXPERTS], p->elem, (uint64_t)p->k, 1};
   r.b = (hd_matrix){(uint8_t *)b->b + (size_t)of_b * b->row_bytes, p->elem, 1, (uint64_t)p->k};
+  reference_scales(b, expert, of_b, &r);
   double expected, got = hd_elem_load(p->d_elem, d, (size_t)(of_d * p->m) + row);
   HD_TRY(hd_reference_rows(b->ctx, &r, &row, 1, &expected));
   if (fabs(got - expected) <= 0.02 * fabs(expected) + 0.5)
@@ -371,8 +434,8 @@ static void compile_one(void *user, int32_t i) {
 static int32_t list_candidates(const bench *b, candidate list[HD_GROUPS_MOST_WAYS]) {
   int32_t n = 0;
   for (hd_groups_kind kind = 0; kind < HD_GROUPS_READ; kind++) {
-    int32_t n_said = b->o->n_schedules[kind];
-    for (int32_t i = 0; (i < n_said || i == 0) && n < HD_GROUPS_MOST_WAYS - 1; i++)
+    int32_t n_said = b->o->n_schedules[kind], n_ways = n_said ? n_said : 1;
+    for (int32_t i = 0; has_kind(&b->p, kind) && i < n_ways && n < HD_GROUPS_MOST_WAYS - 1; i++)
       list[n++] = (candidate){.bench = b, .kind = kind, .said = heddle_context_create(),
                               .schedule = n_said ? b->o->schedule[kind][i] : NULL};
   }

@@ -7,15 +7,17 @@
 #include "Reference/routing.h"
 
 /* D [m, n] = A[i] [m, k] times the columns of B [k, n] that belong to expert i of g; D is
- * col_major. */
+ * col_major. blocks: f32 block scales (hd_product_epilogue), each expert's A with its own; 0:
+ * none. */
 typedef struct hd_groups_problem {
   heddle_elem elem, d_elem;
   int64_t g, m, n, k;
   hd_routing routing;
+  char blocks;
 } hd_groups_problem;
 
-/* BY_INDEX: groups whose columns of B and of D stand in orders of their own. READ: packed A of each
- * expert that has a token, B, and as many bytes as D has. */
+/* BY_INDEX: groups whose columns of B and of D stand in orders of their own; not with block scales.
+ * READ: packed A of each expert that has a token, B, and as many bytes as D has. */
 typedef enum hd_groups_kind {
   HD_GROUPS_BY_OFFSETS,
   HD_GROUPS_BY_INDEX,

@@ -41,7 +41,8 @@ int bench_read_epilogue(bench_args *a) {
 static int check_epilogue(const bench_args *a) {
   hd_product p = hd_bench_product(&a->problem);
   bool plain = hd_product_is_plain(&p) && !p.g;
-  if (!plain && (a->random || a->csv || a->sample || (a->grid && !a->beside && !a->dynamic)))
+  bool many = a->grid && !a->beside && !a->dynamic && !a->groups;
+  if (!plain && (a->random || a->csv || a->sample || many))
     return cli_usage_error("bench.epilogue",
                            "got an epilogue or a batch with --random, --sample, -o or a grid; "
                            "legal: one case, or --grid --beside");
@@ -56,6 +57,7 @@ static int check_epilogue(const bench_args *a) {
 /* Options that are not available for cases of groups. */
 static int check_groups(const bench_args *a) {
   hd_product p = hd_bench_product(&a->problem);
+  p.epilogue.blocks = 0; /* the only part of an epilogue that is measured with groups */
   bool file = a->csv || a->resume, drawn = a->random || a->sweep || a->sample;
   bool other = drawn || file || a->dynamic || a->beside || a->promise || a->predecessor ||
                !hd_product_is_plain(&p) || p.g;
@@ -66,7 +68,10 @@ static int check_groups(const bench_args *a) {
     return cli_usage_error("bench.groups",
                            "got --groups with an epilogue, a batch, --random, --sweep, --sample, "
                            "--dynamic, --beside, --predecessor, --weights-ready or a file; "
-                           "legal: with sizes or --grid, --routing and schedules");
+                           "legal: with sizes or --grid, --blocks, --routing and schedules");
+  if (a->blocks && a->index_schedules.n)
+    return cli_usage_error("bench.groups", "got --index-schedule with --blocks, which groups by "
+                                           "index have not; nearest: without it");
   return CLI_GO;
 }
 

@@ -15,7 +15,7 @@ typedef struct run {
   bench_format format;
   bool lists_ways; /* prints each way of a case below it */
   double log_plain, log_index;
-  int32_t n;
+  int32_t n, n_index;
 } run;
 
 /* The i-th word of a list "8,32"; false if the list has fewer words. */
@@ -47,7 +47,7 @@ static void print_line(run *r, const hd_groups_problem *p, const hd_groups_resul
   double us[HD_N_GROUPS_KINDS];
   for (hd_groups_kind kind = 0; kind < HD_N_GROUPS_KINDS; kind++) {
     best[kind] = fastest(result, kind);
-    us[kind] = hd_groups_seconds(best[kind]) * 1e6;
+    us[kind] = best[kind] ? hd_groups_seconds(best[kind]) * 1e6 : NAN; /* block scales: no index */
   }
   double plain = us[HD_GROUPS_PLAIN] / us[0], index = us[HD_GROUPS_BY_INDEX] / us[0];
   printf("%-5s %5lld %9s %6lld %6lld %6lld %10.2f %10.2f %10.2f %10.2f %7.3f %7.3f %7.3f\n",
@@ -61,7 +61,8 @@ static void print_line(run *r, const hd_groups_problem *p, const hd_groups_resul
            row->timing.median * 1e6, row->alone.sustained * 1e6, row->alone.power_w, row->schedule);
   }
   r->log_plain += log(plain);
-  r->log_index += log(index);
+  r->log_index += isnan(index) ? 0 : log(index);
+  r->n_index += !isnan(index);
   r->n++;
 }
 
@@ -107,7 +108,7 @@ static heddle_status run_line(heddle_context *ctx, run *r, const hd_bench_proble
   for (int g = 0; word_at(groups, g, number); g++)
     for (int i = 0; word_at(routings, i, word); i++) {
       hd_groups_problem p = {.elem = line->elem, .d_elem = line->d_elem, .m = line->m, .n = line->n,
-                             .k = line->k};
+                             .k = line->k, .blocks = line->epilogue.blocks};
       if (!cli_parse_int(number, &p.g) || p.g < 1 || p.g > HD_GROUPS_MOST)
         return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "bench.groups",
                         "got --groups %s; legal: 1 to %d, as in 8,64", number, HD_GROUPS_MOST);
@@ -145,8 +146,11 @@ heddle_status bench_groups_run(heddle_context *ctx, const hd_device *device, con
            "M", "K", "N", "groups us", "index us", "plain us", "read us", "plain", "read", "index");
   for (int32_t i = 0; i < grid->n; i++)
     HD_TRY(run_line(ctx, &r, &grid->list[i], groups, routings ? routings : "balanced,zipf"));
-  if (format == BENCH_TABLE && device && r.n)
-    printf("\n%d cases; geometric mean of plain over groups %.3f, of by index over groups %.3f\n",
-           r.n, exp(r.log_plain / r.n), exp(r.log_index / r.n));
+  if (format != BENCH_TABLE || !device || !r.n)
+    return HEDDLE_OK;
+  printf("\n%d cases; geometric mean of plain over groups %.3f", r.n, exp(r.log_plain / r.n));
+  if (r.n_index)
+    printf(", of by index over groups %.3f", exp(r.log_index / r.n_index));
+  putchar('\n');
   return HEDDLE_OK;
 }

@@ -66,9 +66,10 @@ static const char about[] =
     "ratio of the times.\n"
     "\n"
     "--groups measures experts of M x K with N tokens in total: the groups, for each number\n"
-    "and --routing; the same by index (B gathered, D scattered); one expert with all tokens;\n"
-    "and a read of the bytes that the groups use. Every --schedule (--index-schedule,\n"
-    "--plain-schedule) is a contender; the ratios use the fastest of each kind.\n"
+    "and --routing; the same by index (B gathered, D scattered; not with --blocks); one expert\n"
+    "with all tokens; and a read of the bytes that the groups use. Every --schedule\n"
+    "(--index-schedule, --plain-schedule) is a contender; the ratios use the fastest of each\n"
+    "kind.\n"
     "\n"
     "x dense, x peer: the time of cuBLASLt, and of the faster peer, over this time. The column\n"
     "command of CSV and JSON measures the row again.";
