@@ -131,8 +131,9 @@ static bool is_of_name(char c) { return isalnum((unsigned char)c) || c == '_' ||
 static char *nameless(const char *ptx, const char *name) {
   size_t n = strlen(name);
   hd_strbuf text = {0};
+  const char *first = ptx;
   for (const char *at; (at = strstr(ptx, name)); ptx = at + n) {
-    bool begins = at == ptx || !is_of_name(at[-1]);
+    bool begins = at == first || !is_of_name(at[-1]);
     bool ends = !is_of_name(at[n]) || strncmp(at + n, "_param_", strlen("_param_")) == 0;
     hd_strbuf_addn(&text, ptx, (size_t)(at - ptx));
     hd_strbuf_add(&text, begins && ends ? "." : name);
