@@ -20,12 +20,16 @@ FOLDER = tempfile.mkdtemp(prefix="heddle-agent-")
 CLASS = "scripted:a"
 
 
+started = []  # the agents, which a test that fails leaves running
+
+
 def agent(d, *words, state="s", gpu=0, options="--pace 0", heddle=None, wait=True, env=None):
     command = [os.path.join(BIN, "heddle-agent"), "--server", "unix:" + d.socket, "--scripted", "a", "--gpu", str(gpu),
                "--state", os.path.join(FOLDER, state), "--locks", os.path.join(FOLDER, "locks"), "--scripted-options", options, *words]
     if heddle:
         command += ["--heddle", heddle]
     child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env)
+    started.append(child)
     if not wait:
         return child
     return [json.loads(line) for line in child.communicate(timeout=120)[1].splitlines() if line.startswith("{")]
@@ -244,11 +248,16 @@ def main():
              what_an_agent_hears_too_late_is_dropped,
              an_urgent_job_comes_first, a_tuner_is_kept, a_large_product_comes_first, scripted_figures_stay_apart, an_unknown_policy_fails_its_job, a_hostile_server_is_no_harm,
              what_is_missed_most_is_known]
-    for test in (t for t in tests if not only or t.__name__ in only):
-        begin = time.monotonic()
-        test(d)
-        print(f"ok {test.__name__} ({time.monotonic() - begin:.1f} s)", flush=True)
-    d.stop()
+    try:
+        for test in (t for t in tests if not only or t.__name__ in only):
+            begin = time.monotonic()
+            test(d)
+            print(f"ok {test.__name__} ({time.monotonic() - begin:.1f} s)", flush=True)
+    finally:
+        for child in started:
+            if child.poll() is None:
+                child.terminate()  # it ends its tuner
+        d.stop()
     subprocess.run(["rm", "-rf", FOLDER], check=True)
     return 0
 
