@@ -18,7 +18,7 @@
 enum {
   EXPERTS = 4, /* that differ: expert i has the matrix of i % EXPERTS */
   CHECKED = 256,
-  BLOCK = 128 /* elements of k, and with 'b' rows of A, that share a block scale */
+  BLOCK = 128 /* elements of k that share a block scale */
 };
 
 static const char *const kind_names[HD_N_GROUPS_KINDS] = {"groups", "by_index", "plain", "read"};
@@ -63,12 +63,14 @@ static bool has_kind(const hd_groups_problem *p, hd_groups_kind kind) {
 
 /* ---- block scales: one line of scales for each BLOCK of k ---- */
 
-static int64_t block_rows(const hd_groups_problem *p) { return p->blocks == 'b' ? BLOCK : 1; }
+static hd_product product_of(const hd_groups_problem *p) {
+  return (hd_product){.m = p->m, .n = p->n, .k = p->k, .epilogue.blocks = p->blocks};
+}
 
-/* Scales of a line of A (which 0) or B, padded to a multiple of 16 bytes; lines of a matrix. */
+/* The pitch of a line of A's scales (which 0) or B's; the lines of a matrix. */
 static int64_t line_of(const hd_groups_problem *p, int which) {
-  int64_t each = which ? 1 : block_rows(p), n = ((which ? p->n : p->m) + each - 1) / each;
-  return (n + 3) / 4 * 4;
+  hd_product product = product_of(p);
+  return hd_product_scales(&product, which);
 }
 static int64_t lines_of(const hd_groups_problem *p) { return (p->k + BLOCK - 1) / BLOCK; }
 
@@ -97,10 +99,11 @@ static heddle_status make_scales(bench *b) {
 
 static void reference_scales(const bench *b, int64_t expert, int64_t column, hd_reference *r) {
   int64_t line[] = {line_of(&b->p, 0), line_of(&b->p, 1)};
+  hd_product product = product_of(&b->p);
   if (!b->p.blocks)
     return;
   r->block = BLOCK;
-  r->block_rows = (unsigned)block_rows(&b->p);
+  r->block_rows = (unsigned)hd_product_block_rows(&product);
   r->block_a = (hd_matrix){b->scales[0] + expert * lines_of(&b->p) * line[0], HEDDLE_F32, 1,
                            (uint64_t)line[0]};
   r->block_b = (hd_matrix){b->scales[1] + column, HEDDLE_F32, 1, (uint64_t)line[1]};

@@ -151,6 +151,8 @@ static bool is_same(const hd_emit_kernel *a, const char *text_a, const hd_emit_k
 /* Buckets of different sizes may get the same code. Of such kernels only the last remains, and all
  * have its entry. */
 static void share_code(hd_emit_result *r, emission *of) {
+  if (r->n_kernels == 1)
+    return;
   char **text = HD_NEW_ARRAY(&r->arena, char *, r->n_kernels);
   for (int32_t i = 0; i < r->n_kernels; i++)
     text[i] = nameless(of[i].ptx, r->kernel[i].entry);

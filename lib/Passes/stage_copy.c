@@ -300,10 +300,8 @@ static void copy_scale_rows(hd_stage *st, hd_builder *b, const hd_tile_place *pl
 /* A box of a tensor map has at most 256 elements per dimension. */
 int32_t hd_stage_scale_box(const hd_stage *st, int which) {
   enum { MAX_BOX = 256 };
-  int32_t rows = which ? st->s.tile_n : st->s.tile_m;
-  if (which && hd_is_grouped(&st->p))
-    return rows + HD_SCALE_UNIT;
-  return which == 0 && st->p.block_rows > 1 ? HD_SCALE_BOX : rows > MAX_BOX ? rows / 2 : rows;
+  int32_t n = hd_schedule_promoted_scales(&st->p, &st->s, which);
+  return n > MAX_BOX ? n / 2 : n;
 }
 
 /* The scale at which a box begins that has scale `first` of a line: a multiple of 16 bytes. */
@@ -324,10 +322,9 @@ static void copy_scale_boxes(hd_stage *st, hd_builder *b, const hd_tile_place *p
                              hd_value *kg, hd_value *cursor) {
   enum { BYTES = 4 };
   int32_t box = hd_stage_scale_box(st, which), rows = which ? 1 : st->p.block_rows;
-  bool is_one = rows > 1 || (which && hd_is_grouped(&st->p));
-  int32_t n = is_one ? box : which ? st->s.tile_n : st->s.tile_m;
+  int32_t n = hd_schedule_promoted_scales(&st->p, &st->s, which);
   hd_value *first = which ? box_column(st, b, place, 0) : place->row0;
-  if (is_one)
+  if (n != (which ? st->s.tile_n : st->s.tile_m)) /* the box may begin before the tile */
     first = start_of_box(b, first, rows);
   for (int32_t i = 0; i < n; i += box) {
     hd_op *op = hd_build_op(b, HD_OP_COPY_TMA, (hd_type){0}, 5, st->map_scales[which],

@@ -67,18 +67,19 @@ int32_t hd_schedule_b_box(const hd_problem *p, const hd_schedule *s) {
 
 /* ---- shared memory ---- */
 
+/* Blocks of rows that share scales have those of one box. The tile of a group may begin at any
+ * column, and so after the first scale of the box. */
+int32_t hd_schedule_promoted_scales(const hd_problem *p, const hd_schedule *s, int which) {
+  if (which)
+    return s->tile_n + (hd_is_grouped(p) ? HD_SCALE_UNIT : 0);
+  return p->block_rows > 1 ? HD_SCALE_BOX : s->tile_m;
+}
+
 int32_t hd_schedule_scale_bytes(const hd_problem *p, const hd_schedule *s, int which) {
-  enum { LINE = 128, BYTES = 4 };
+  enum { LINE = 128 /* boxes of a tensor map are aligned to it */, BYTES = 4 };
   int32_t rows = which ? s->tile_n : s->tile_m;
-  if (hd_scales_promoted(p)) {
-    /* f32 scales, rounded up to 128 bytes, since boxes of a tensor map are aligned to it. If blocks
-     * of rows share scales, a stage has those of one box. The tile of a group may begin after the
-     * box. */
-    int32_t n = which == 0 && p->block_rows > 1 ? HD_SCALE_BOX
-                : which && hd_is_grouped(p)     ? rows + HD_SCALE_UNIT
-                                                : rows;
-    return (n * BYTES + LINE - 1) / LINE * LINE;
-  }
+  if (hd_scales_promoted(p))
+    return (hd_schedule_promoted_scales(p, s, which) * BYTES + LINE - 1) / LINE * LINE;
   if (!hd_schedule_is_tensor(s))
     return rows * hd_scales_a_row(p);
   return hd_scale_bands(rows) * hd_scale_tiles(p) * HD_SCALE_TILE_BYTES;

@@ -43,7 +43,10 @@ int32_t hd_schedule_threads(const hd_schedule *schedule);
 
 /* ---- shared memory ---- */
 
-/* Bytes of the block scales of A (which = 0) or B (1) in a stage. */
+/* The number of f32 block scales of A (which = 0) or B (1) in a stage. */
+int32_t hd_schedule_promoted_scales(const hd_problem *problem, const hd_schedule *schedule,
+                                    int which);
+/* Bytes of the block scales, of any type, of A (which = 0) or B (1) in a stage. */
 int32_t hd_schedule_scale_bytes(const hd_problem *problem, const hd_schedule *schedule, int which);
 /* Bytes of one stage; of the table of groups; of all stages, barriers, tables, alignment and slots
  * of D together. */

@@ -124,6 +124,8 @@ class Kernels(unittest.TestCase):
         self.right(problem, 1, numbers(3, 17, 256), **own)                       # one A for all
         self.right(problem, 3, numbers(17, 256), bias=RNG.random(96, np.float32))  # one B, one bias
         self.right(heddle.Problem(96, 9, 256, batch=heddle.Dynamic(8), d_order="row_major"), 2, numbers(2, 9, 256))
+        added = heddle.Problem(96, 9, 256, batch=2, c="f32", c_order="row_major", out="f32", alpha=True, beta=True)
+        self.right(added, 2, numbers(2, 9, 256), c=numbers(2, 96, 9) * 8, alpha=0.5, beta=2.0)
 
     def test_groups(self):
         offsets = [0, 5, 5, 31]
@@ -165,6 +167,10 @@ class Kernels(unittest.TestCase):
             with self.assertRaises(heddle.Invalid) as caught:
                 kernel.simulate(a, numbers(33, 256), **{**given, **bad})
             self.assertEqual(caught.exception.rule, "array.shape", str(bad))
+        for offsets, rule in (([0, 7.5, 21, 33], "array.type"), ([0, 7, 21, 2 ** 40], "array.type"), ([], "array.shape")):
+            with self.assertRaises(heddle.Invalid) as caught:
+                kernel.simulate(a, numbers(33, 256), **{**given, "offsets": offsets})
+            self.assertEqual(caught.exception.rule, rule, str(offsets))
         tensor = heddle.Problem(96, None, 256, "e4m3", "sm_120a", block=64, block_type="ue8m0", out="f32")
         self.right(tensor, 1, numbers(33, 256), block_scale_a=scales(96, 4), block_scale_b=scales(33, 4))
 

@@ -303,17 +303,17 @@ class Kernel:
         return dict(operands)
 
     def reference(self, a, b, **operands):
-        """(D, S) in double precision: the product with scales and bias, and S = sum of |a * b| of each element,
-        scaled alike, by which rounding errors are measured. Operands as for simulate(), without c and beta."""
+        """(D, S) in double precision: the product with scales, bias and C, without activation, and S = sum of |a * b| of
+        each element, scaled alike, by which rounding errors are measured. Operands as for simulate()."""
         return Operands(self, a, b, self._known(operands)).reference()
 
     def compare(self, d, a, b, **epilogue):
         """How far d is from the product in double precision: a Comparison, which is true when it is right.
 
-        Activations, C, and sums of rounded columns (combine_d) are compared by `heddle run` alone."""
-        if self.facts["act"] != "none" or any(x.name in ("c", "user", "combine_d") for x in self.arguments):
-            raise invalid("compare.epilogue", f"the kernel has act = {self.facts['act']}, C, or combine_d",
-                          "kernels without activation, C and combine_d", "heddle run FILE")
+        Activations and sums of rounded columns (combine_d) are compared by `heddle run` alone."""
+        if self.facts["act"] != "none" or any(x.name in ("user", "combine_d") for x in self.arguments):
+            raise invalid("compare.epilogue", f"the kernel has act = {self.facts['act']}, or combine_d",
+                          "kernels without activation and combine_d", "heddle run FILE")
         want, scale = self.reference(a, b, **epilogue)
         return Comparison(decode(d, self.facts["d_elem"]).astype(np.float64), want, scale, self.facts)
 

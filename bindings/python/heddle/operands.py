@@ -63,7 +63,7 @@ class Operands:
                 self._add(name, self._wanted(name), self.names[name].type, dimensions)
         for name in ("offsets", "gather_b", "scatter_d", "combine_d"):
             if name in self.names:
-                self.arrays[name] = np.ascontiguousarray(self._wanted(name), np.int32)
+                self.arrays[name] = self._index(name)
         if "scatter_d" in self.names and self.arrays["scatter_d"].shape != (self.numbers["n"],):
             raise invalid("array.shape", f"scatter_d has the shape {self.arrays['scatter_d'].shape}",
                           f"({self.numbers['n']},), an index for each column of the products")
@@ -71,6 +71,14 @@ class Operands:
             if name in self.names:
                 self._add_block_scales(name)
         self._add_d()
+
+    def _index(self, name):
+        """Whole numbers that an i32 holds: others would be cut without a word."""
+        got = np.asarray(self._wanted(name))
+        if got.dtype.kind not in "iu" or got.size and (got.min() < -2 ** 31 or got.max() >= 2 ** 31):
+            raise invalid("array.type", f"{name} has the type {got.dtype}" if got.dtype.kind not in "iu" else
+                          f"{name} has {got.min()} and {got.max()}", "integers of 32 bits")
+        return np.ascontiguousarray(got, np.int32)
 
     def _wanted(self, name):
         if self.given.get(name) is None:
@@ -115,7 +123,10 @@ class Operands:
             if self.numbers.setdefault("t", t) != t:
                 raise invalid("array.shape", f"combine_d has {t} rows", f"{self.numbers['t']}, the columns of b")
         if self.is_grouped:
-            self._count("offsets", len(self._wanted("offsets")) - 1)
+            n_offsets = np.size(self._wanted("offsets"))
+            if n_offsets < 2:
+                raise invalid("array.shape", f"offsets has {n_offsets} elements", "one more than there are groups")
+            self._count("offsets", n_offsets - 1)
         for dim in ("m", "n", "k", "g", "t"):
             fixed = self.kernel._fixed.get(dim)
             if fixed and self.numbers.setdefault(dim, fixed) != fixed:
@@ -190,8 +201,8 @@ class Operands:
         return np.repeat(along, each, axis=0)[:rows]
 
     def _one(self, g, x, columns):
-        """(y, s) of product g, n x m: the product, and the sum of |a b|, with scales, alpha and bias. columns: of a
-        whole operand that belong to it."""
+        """(y, s) of product g, n x m: the product, and the sum of |a b|, with scales, alpha, bias and C. columns: of
+        a whole operand that belong to it."""
         w = self.matrices[g % len(self.matrices)].numbers().astype(np.float64)
         factors = self._block_factors("block_scale_a", g, w.shape[0]), self._block_factors("block_scale_b", g, None)
         if factors[0] is not None:
@@ -208,6 +219,11 @@ class Operands:
         y, s = alpha * y, abs(alpha) * s
         if bias is not None:
             y = y + (bias[columns].reshape(-1, 1) if self.facts["bias_along_n"] else bias.reshape(1, -1))
+        if "c" in self.arrays:
+            c = self.arrays["c"][g] if self.arrays["c"].ndim == 3 else self.arrays["c"]
+            c = self.numbers["beta"] * decode(c, self.facts["c_elem"]).astype(np.float64)
+            c = (c if self.facts["c_col_major"] else c.T)[columns]
+            y, s = y + c, s + np.abs(c)
         return y, s
 
     def _columns_of_b(self, g):
