@@ -70,8 +70,8 @@ static int check_groups(const bench_args *a) {
                            "--dynamic, --beside, --predecessor, --weights-ready or a file; "
                            "legal: with sizes or --grid, --blocks, --routing and schedules");
   if (a->blocks && a->index_schedules.n)
-    return cli_usage_error("bench.groups", "got --index-schedule with --blocks, which groups by "
-                                           "index have not; nearest: without it");
+    return cli_usage_error("bench.groups", "got --index-schedule with --blocks; groups by index "
+                                           "have no block scales; nearest: without it");
   return CLI_GO;
 }
 
