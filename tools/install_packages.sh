@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs missing build dependencies of Heddle on Debian 12. Arguments: additional packages
-# (zlib1g-dev libzstd-dev for the static-llvm preset).
+# (zlib1g-dev for the static-llvm preset).
 set -euo pipefail
 packages=(gcc g++ cmake ninja-build pkg-config python3
-          llvm-22 llvm-22-dev llvm-22-tools libffi-dev libjansson-dev libxxhash-dev libsqlite3-dev
+          llvm-22 llvm-22-dev llvm-22-tools libffi-dev libjansson-dev libxxhash-dev libzstd-dev libsqlite3-dev
           libcurl4-openssl-dev libmicrohttpd-dev libpq-dev libsodium-dev libcmocka-dev "$@")
 missing=()
 for package in "${packages[@]}"; do

@@ -14,9 +14,7 @@ typedef struct launcher {
   const hd_launcher_part *parts;
   int32_t n_parts, n_variants;
   const hd_manifest *shared; /* the manifest with the most arguments; includes those of all parts */
-  hd_binary_image image[2 * HD_MAX_PARTS];
-  int32_t n_images;
-  char hash[33]; /* hash of the images */
+  hd_binary binary;
 } launcher;
 
 /* ---- filling in ---- */
@@ -62,6 +60,9 @@ static const char of_combined[] =
 static const char of_nothing[] =
     "code != 0 || v.m == 0 || v.t == 0 ? code : hd_combine_nothing(kernel, &v, stream)";
 
+static const char of_frames[] =
+    "#include <stdlib.h>\n#include <zstd.h>\n#include <zstd_errors.h>\n";
+
 /* Adds a fixed text. The fillings are the parameters of the functions and what depends on them. */
 static void add_declared(hd_strbuf *out, const char *text, const launcher *l) {
   const hd_manifest *m = l->shared;
@@ -74,7 +75,8 @@ static void add_declared(hd_strbuf *out, const char *text, const launcher *l) {
   hd_launcher_initialiser(&number_values, m, true);
   hd_launcher_initialiser(&all_values, m, false);
   const filling list[] = {{"n_variants", n_variants},
-                          {"code", l->hash},
+                          {"code", l->binary.hash},
+                          {"zstd", l->binary.compressed ? of_frames : ""},
                           {"numbers", hd_strbuf_text(&numbers)},
                           {"all", hd_strbuf_text(&all)},
                           {"number_values", hd_strbuf_text(&number_values)},
@@ -185,6 +187,8 @@ static void add_problem(hd_strbuf *out, const launcher *l) {
   add_inputs(out, m);
   for (int32_t i = 0; i < l->n_parts; i++)
     hd_strbuf_printf(out, " * kernel %s\n", l->parts[i].manifest->hash);
+  if (l->binary.compressed)
+    hd_strbuf_printf(out, " * %s.c.bin is compressed: link with -lzstd\n", m->name);
   if (hd_manifest_is_grouped(m))
     hd_strbuf_add(out,
                   " * g groups: i has columns offsets[i] to offsets[i + 1] of b and d, and\n"
@@ -245,8 +249,8 @@ static void add_targets(hd_strbuf *out, const launcher *l) {
   for (int32_t p = 0; p < l->n_parts; p++) {
     const hd_manifest *m = l->parts[p].manifest;
     int32_t first = 0, n = 0;
-    for (int32_t i = l->n_images - 1; i >= 0; i--)
-      if (l->image[i].part == p) {
+    for (int32_t i = l->binary.n_images - 1; i >= 0; i--)
+      if (l->binary.image[i].part == p) {
         first = i;
         n++;
       }
@@ -258,13 +262,15 @@ static void add_targets(hd_strbuf *out, const launcher *l) {
     variant += m->n_variants;
   }
   hd_strbuf_add(out, "};\n\nstatic const hd_image hd_images[] = {\n");
-  for (int32_t i = 0; i < l->n_images; i++)
-    hd_strbuf_printf(out, "    {%llu, %llu}, /* %s, %s */\n",
-                     (unsigned long long)l->image[i].offset,
-                     (unsigned long long)l->image[i].n_bytes,
-                     l->parts[l->image[i].part].manifest->target,
-                     l->image[i].is_ptx ? "PTX" : "cubin");
-  hd_strbuf_printf(out, "};\n#define HD_BINARY_HEAD \"HEDDLE-BINARY-1\\n%s\"\n\n", l->hash);
+  for (int32_t i = 0; i < l->binary.n_images; i++) {
+    const hd_binary_image *image = &l->binary.image[i];
+    hd_strbuf_printf(out, "    {%llu, %llu, %llu}, /* %s, %s */\n",
+                     (unsigned long long)image->offset, (unsigned long long)image->n_bytes,
+                     (unsigned long long)image->code_bytes,
+                     l->parts[image->part].manifest->target, image->is_ptx ? "PTX" : "cubin");
+  }
+  hd_strbuf_printf(out, "};\n#define HD_BINARY_HEAD \"HEDDLE-BINARY-1\\n%s\"\n\n",
+                   l->binary.hash);
 }
 
 /* Adds the functions that pick a target's variant, compute a variant's workspace, and launch a
@@ -322,6 +328,7 @@ static char *make_source(const launcher *l) {
   if (m->slots)
     add_named(&out, launcher_empty, m->name);
   add_declared(&out, launcher_calls, l);
+  add_named(&out, l->binary.compressed ? launcher_frame : launcher_image, m->name);
   add_named(&out, launcher_load, m->name);
   return hd_strbuf_take(&out);
 }
@@ -371,31 +378,24 @@ static heddle_status gather(heddle_context *ctx, const hd_launcher_part *parts, 
 }
 
 heddle_status hd_launcher_write(heddle_context *ctx, const hd_launcher_part *parts, int32_t n,
-                                hd_launcher_files *files, hd_binary_image *image,
-                                int32_t *n_images) {
+                                bool compress, hd_launcher_files *files) {
   launcher l;
-  hd_strbuf binary = {0};
   uint64_t before = hd_memory_shortages();
   HD_TRY(gather(ctx, parts, n, &l));
-  hd_binary_make(parts, n, &binary, l.hash, l.image, &l.n_images);
-  hd_launcher_files made = {make_header(&l), make_source(&l), NULL, binary.len};
-  made.binary = (unsigned char *)hd_strbuf_take(&binary);
+  l.binary = hd_binary_make(parts, n, compress);
+  hd_launcher_files made = {make_header(&l), make_source(&l), l.binary};
   heddle_status status = hd_memory_status(ctx, before, HEDDLE_OK);
   if (status != HEDDLE_OK) {
     hd_launcher_files_free(&made);
     return status;
   }
   *files = made;
-  if (image) {
-    memcpy(image, l.image, sizeof *image * (size_t)l.n_images);
-    *n_images = l.n_images;
-  }
   return HEDDLE_OK;
 }
 
 void hd_launcher_files_free(hd_launcher_files *files) {
   hd_free(files->header);
   hd_free(files->source);
-  hd_free(files->binary);
+  hd_free(files->binary.data);
   *files = (hd_launcher_files){0};
 }

@@ -31,31 +31,38 @@ static heddle_status read_parts(heddle_context *ctx, const heddle_launcher_part 
 }
 
 static heddle_status write_files(heddle_context *ctx, const heddle_launcher_part *parts, size_t n,
-                                 heddle_launcher *l) {
+                                 bool compress, heddle_launcher *l) {
   hd_launcher_part read[HD_MAX_PARTS];
-  hd_binary_image image[2 * HD_MAX_PARTS];
-  int32_t n_images = 0;
   if (n < 1 || n > HD_MAX_PARTS)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launcher.parts",
                     "got %zu parts; legal: 1 to %d", n, HD_MAX_PARTS);
   HD_TRY(read_parts(ctx, parts, n, l, read));
-  HD_TRY(hd_launcher_write(ctx, read, (int32_t)n, &l->files, image, &n_images));
+  HD_TRY(hd_launcher_write(ctx, read, (int32_t)n, compress, &l->files));
   return n == 1 ? hd_manifest_write(ctx, read->manifest, &l->json)
-                : hd_bundle_write(ctx, read, (int32_t)n, image, n_images, l->files.binary_bytes,
-                                  &l->json);
+                : hd_bundle_write(ctx, read, (int32_t)n, &l->files.binary, &l->json);
 }
 
-heddle_status heddle_launcher_write(heddle_context *ctx, const heddle_launcher_part *parts,
-                                    size_t n_parts, heddle_launcher **launcher) {
+static heddle_status write_launcher(heddle_context *ctx, const heddle_launcher_part *parts,
+                                    size_t n_parts, bool compress, heddle_launcher **launcher) {
   uint64_t before = hd_memory_shortages();
   heddle_launcher *made = hd_try_zalloc(ctx, sizeof *made, "a launcher");
-  heddle_status status = made ? write_files(ctx, parts, n_parts, made) : HEDDLE_NO_MEMORY;
+  heddle_status status = made ? write_files(ctx, parts, n_parts, compress, made) : HEDDLE_NO_MEMORY;
   status = hd_memory_status(ctx, before, status);
   if (status == HEDDLE_OK)
     *launcher = made;
   else
     heddle_launcher_free(made);
   return status;
+}
+
+heddle_status heddle_launcher_write(heddle_context *ctx, const heddle_launcher_part *parts,
+                                    size_t n_parts, heddle_launcher **launcher) {
+  return write_launcher(ctx, parts, n_parts, false, launcher);
+}
+
+heddle_status heddle_launcher_write_zstd(heddle_context *ctx, const heddle_launcher_part *parts,
+                                         size_t n_parts, heddle_launcher **launcher) {
+  return write_launcher(ctx, parts, n_parts, true, launcher);
 }
 
 void heddle_launcher_free(heddle_launcher *l) {
@@ -74,6 +81,6 @@ const char *heddle_launcher_manifest(const heddle_launcher *l) { return l->json;
 
 const void *heddle_launcher_binary(const heddle_launcher *l, size_t *n_bytes) {
   if (n_bytes)
-    *n_bytes = l->files.binary_bytes;
-  return l->files.binary;
+    *n_bytes = l->files.binary.n_bytes;
+  return l->files.binary.data;
 }

@@ -39,11 +39,13 @@ def by_cmake(prefix, work):
         program = os.path.join(build, "consumer" + name)
         expect(run(program), "consumer=ok")
         check_linked(program, "static" in name, "runtime" in name)
-    for name in ("c", "cc"):
-        program = os.path.join(build, "ahead-" + name)
-        expect(run(program), "a pointer is null")
-        if "heddle" in run("ldd", program):
-            raise SystemExit(f"{program} needs Heddle")
+    for form in ("kernels", "kernels-compressed"):
+        for name in ("c", "cc"):
+            program = os.path.join(build, f"{form}-{name}")
+            expect(run(program), "a pointer is null")
+            needed = run("ldd", program)
+            if "heddle" in needed or ("zstd" in needed) != ("compressed" in form):
+                raise SystemExit(f"{program} needs\n{needed}")
 
 
 def check_linked(program, static, runtime):

@@ -28,6 +28,9 @@ static const char about[] =
     "for the device. A size known only at launch gets several schedules (--buckets), and NAME\n"
     "picks one by the size.\n"
     "\n"
+    "With --compress NAME.c.bin is about an eighth as large. NAME.c then includes <zstd.h>, and\n"
+    "the program is linked with -lzstd.\n"
+    "\n"
     "If ptxas finds that a chosen schedule spills (or uses a stack frame, or serialises wgmma),\n"
     "the next best schedule is used, and a note says so. If you gave the schedule, the command\n"
     "fails.\n"
@@ -42,6 +45,7 @@ static const char examples[] =
     "heddle gen --type bf16 -m 4096 -k 4096 -n ..65536 --bias m --act gelu --name up -o out\n"
     "heddle gen examples/linear_bf16.heddle --schedule \"tile=128x128x64 stages=6\" -o out\n"
     "heddle gen examples/dynamic_tokens.heddle --targets sm_80,sm_90a,sm_100a -o out\n"
+    "heddle gen examples/dynamic_tokens.heddle --targets sm_80,sm_90a --compress -o small\n"
     "heddle gen examples/decode.heddle -o - | less\n"
     "heddle gen examples/user_epilogue.heddle --epilogue examples/user_epilogue.ll -o out\n"
     "heddle-opt examples/decode.heddle --passes all -o role.heddle\n"
@@ -50,7 +54,7 @@ static const char examples[] =
 typedef struct gen_options {
   compile_input input;
   const char *dir, *sizes, *targets;
-  bool force;
+  bool force, compress;
 } gen_options;
 
 /* ---- one problem ---- */
@@ -67,27 +71,25 @@ static heddle_image code_of(const trial_kernel *kernel) {
 static heddle_status write_kernels(heddle_context *ctx, const gen_options *o,
                                    const trial_kernel *kernel, int32_t n) {
   hd_launcher_part part[HD_MAX_PARTS];
-  hd_binary_image image[2 * HD_MAX_PARTS];
   hd_launcher_files files;
   hd_strbuf targets = {0};
-  int32_t n_images = 0;
   char *json = NULL;
   for (int32_t i = 0; i < n; i++) {
     part[i] = (hd_launcher_part){&kernel[i].manifest, code_of(&kernel[i])};
     hd_strbuf_printf(&targets, "%s%s", i ? "," : "", kernel[i].manifest.target);
   }
   heddle_image own = o->targets ? (heddle_image){0} : part[0].code;
-  heddle_status status = hd_launcher_write(ctx, part, n, &files, image, &n_images);
+  heddle_status status = hd_launcher_write(ctx, part, n, o->compress, &files);
   if (status == HEDDLE_OK && !o->targets)
     json = hd_xstrdup(heddle_compiled_manifest(kernel->compiled, NULL));
   else if (status == HEDDLE_OK)
-    status = hd_bundle_write(ctx, part, n, image, n_images, files.binary_bytes, &json);
+    status = hd_bundle_write(ctx, part, n, &files.binary, &json);
   if (status == HEDDLE_OK) {
     const gen_file list[GEN_FILES] = {{"ptx", own.ptx, own.ptx_bytes},
                                       {"cubin", own.cubin, own.cubin_bytes},
                                       {"h", files.header, strlen(files.header)},
                                       {"c", files.source, strlen(files.source)},
-                                      {"c.bin", files.binary, files.binary_bytes},
+                                      {"c.bin", files.binary.data, files.binary.n_bytes},
                                       {"json", json, strlen(json)}};
     status = gen_files_write(ctx, o->dir, kernel->manifest.name, hd_strbuf_text(&targets),
                              o->force, list);
@@ -174,6 +176,9 @@ static heddle_status generate(heddle_context *ctx, gen_options *o) {
   HD_TRY(compile_input_read(ctx, &o->input));
   HD_TRY(compile_input_parse(ctx, &o->input));
   const hd_module *module = o->input.module;
+  if (o->compress && module->level == HD_LEVEL_ROLE)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "gen.compress",
+                    "got --compress for a kernel at role level, which has no launcher");
   heddle_status status = module->level == HD_LEVEL_ROLE ? generate_role(ctx, o, module)
                                                         : generate_problem(ctx, o);
   if (status == HEDDLE_OK && !o->input.ptxas && !o->input.ptxas_path)
@@ -189,6 +194,8 @@ int cmd_gen(int argc, char **argv) {
       {"o", CLI_TEXT, &o.dir, "DIR", "the folder (.), or - for PTX on standard output"},
       {"targets", CLI_TEXT, &o.targets, "T,T",
        "one launcher for several chips: sm_80,sm_90a,sm_100a"},
+      {"compress", CLI_FLAG, &o.compress, NULL,
+       "compress NAME.c.bin; the launcher then needs libzstd"},
       {"force", CLI_FLAG, &o.force, NULL, "replace a kernel of the same name for other targets"},
       {"size", CLI_TEXT, &o.sizes, "N=512,K=64", SIZES_HINT_ABOUT},
       COMPILE_INPUT_NAMES(o.input),
@@ -205,6 +212,8 @@ int cmd_gen(int argc, char **argv) {
     return cli_usage_error("gen.targets", "got --target and --targets; legal: one of them");
   if (o.targets && strcmp(o.dir, "-") == 0)
     return cli_usage_error("gen.targets", "got --targets with -o -; legal: a folder");
+  if (o.compress && strcmp(o.dir, "-") == 0)
+    return cli_usage_error("gen.compress", "got --compress with -o -; legal: a folder");
   if (strcmp(o.dir, "-") == 0 && !o.input.ptxas)
     o.input.ptxas = "none"; /* only PTX is written */
   heddle_context *ctx = heddle_context_create();

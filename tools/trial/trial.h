@@ -23,6 +23,7 @@ typedef struct trial_kernel {
   heddle_compiled *compiled; /* NULL: read from files */
   heddle_image code;         /* borrowed from compiled or `file` */
   char *file[2];             /* owned; NULL: none */
+  void *decompressed[2];     /* owned; NULL: none */
   hd_arena arena;
   hd_manifest manifest;
   heddle_kernel *loaded; /* NULL: not loaded yet */

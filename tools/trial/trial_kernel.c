@@ -94,7 +94,7 @@ static heddle_status read_bundle(heddle_context *ctx, const char *path, const ch
   HD_TRY(read_beside(ctx, path, folder_of(path), bundle->file, &kernel->file[0], &n_bytes));
   kernel->manifest = bundle->part[part].manifest;
   return hd_bundle_code(ctx, bundle, part, (const unsigned char *)kernel->file[0], n_bytes,
-                        &kernel->code);
+                        kernel->decompressed, &kernel->code);
 }
 
 heddle_status trial_kernel_read(heddle_context *ctx, const char *path, const char *json,
@@ -106,8 +106,10 @@ heddle_status trial_kernel_read(heddle_context *ctx, const char *path, const cha
 }
 
 void trial_kernel_free(trial_kernel *kernel) {
-  hd_free(kernel->file[0]);
-  hd_free(kernel->file[1]);
+  for (int32_t i = 0; i < 2; i++) {
+    hd_free(kernel->file[i]);
+    hd_free(kernel->decompressed[i]);
+  }
   heddle_kernel_free(kernel->loaded);
   heddle_compiled_free(kernel->compiled);
   hd_arena_free(&kernel->arena);

@@ -28,7 +28,7 @@ typedef struct config {
 /* The state of the fake driver and a record of its calls. */
 typedef struct fake_seen {
   int image_code[2], n_loads, n_unloads; /* image_code: results of the loads */
-  const void *image[2];
+  char image[2][32]; /* the start of the text, or of a cubin */
   int set_attribute[8], set_value[8], n_sets;
   int resident;
   int n_maps, map_type, map_swizzle;

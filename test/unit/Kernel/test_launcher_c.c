@@ -24,14 +24,19 @@ static void write_file(const char *dir, const char *name, const char *ending, co
   assert_int_equal(hd_file_write(NULL, path, data, n_bytes), HEDDLE_OK);
 }
 
+/* What is written into NAME.c.bin. */
+typedef enum contents { PLAIN, COMPRESSED, DAMAGED } contents;
+
 /* Writes NAME.h, NAME.c and NAME.c.bin into a folder. */
-static void write_parts(const hd_launcher_part *parts, int32_t n, const char *dir) {
+static void write_parts(const hd_launcher_part *parts, int32_t n, contents as, const char *dir) {
   hd_launcher_files f;
   const char *name = parts[0].manifest->name;
-  assert_int_equal(hd_launcher_write(NULL, parts, n, &f, NULL, NULL), HEDDLE_OK);
+  assert_int_equal(hd_launcher_write(NULL, parts, n, as != PLAIN, &f), HEDDLE_OK);
+  if (as == DAMAGED)
+    f.binary.data[f.binary.image[0].offset + f.binary.image[0].n_bytes - 6] ^= 1;
   write_file(dir, name, "h", f.header, strlen(f.header));
   write_file(dir, name, "c", f.source, strlen(f.source));
-  write_file(dir, name, "c.bin", f.binary, f.binary_bytes);
+  write_file(dir, name, "c.bin", f.binary.data, f.binary.n_bytes);
   hd_launcher_files_free(&f);
 }
 
@@ -39,7 +44,7 @@ static void write_launcher(const hd_manifest *of, const heddle_image *code, cons
   hd_manifest manifest = *of;
   const hd_launcher_part part = {&manifest, *code};
   hd_manifest_name_code(&manifest, code);
-  write_parts(&part, 1, dir);
+  write_parts(&part, 1, PLAIN, dir);
 }
 
 static void compiles(const char *const *argv) {
@@ -52,14 +57,14 @@ static void compiles(const char *const *argv) {
 }
 
 /* Compiles the files into a shared object with the strictest flags and opens it. */
-static void *open_parts(const hd_launcher_part *parts, int32_t n) {
+static void *open_parts(const hd_launcher_part *parts, int32_t n, contents as) {
   char *dir = NULL, source[512], object[512];
   assert_int_equal(hd_file_tempdir(NULL, NULL, &dir), HEDDLE_OK);
-  write_parts(parts, n, dir);
+  write_parts(parts, n, as, dir);
   snprintf(source, sizeof source, "%s/%s.c", dir, parts[0].manifest->name);
   snprintf(object, sizeof object, "%s/launcher.so", dir);
   compiles((const char *[]){"cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-shared",
-                            "-fPIC", "-o", object, source, NULL});
+                            "-fPIC", "-o", object, source, as == PLAIN ? NULL : "-lzstd", NULL});
   void *library = dlopen(object, RTLD_NOW | RTLD_LOCAL);
   assert_non_null(library);
   hd_file_remove(NULL, dir);
@@ -71,7 +76,7 @@ static void *open_launcher(const hd_manifest *of, const heddle_image *code) {
   hd_manifest manifest = *of;
   const hd_launcher_part part = {&manifest, *code};
   hd_manifest_name_code(&manifest, code);
-  return open_parts(&part, 1);
+  return open_parts(&part, 1, PLAIN);
 }
 
 static int setup(void **state) {
@@ -525,7 +530,7 @@ static void the_header_is_the_sources_own(void **state) {
   assert_int_equal(hd_file_tempdir(NULL, NULL, &dir), HEDDLE_OK);
   write_launcher(&m, &both, dir);
   hd_manifest_name_code(&m, &other);
-  assert_int_equal(hd_launcher_write(NULL, &part, 1, &f, NULL, NULL), HEDDLE_OK);
+  assert_int_equal(hd_launcher_write(NULL, &part, 1, false, &f), HEDDLE_OK);
   write_file(dir, "sample", "c", f.source, strlen(f.source));
   snprintf(path, sizeof path, "%s/sample.c", dir);
   const char *argv[] = {"cc", "-std=c11", "-fsyntax-only", path, NULL};
@@ -557,7 +562,7 @@ static void the_device_picks_its_target(void **state) {
   m[0].family = "mma";
   for (int i = 0; i < 2; i++)
     hd_manifest_name_code(&m[i], &parts[i].code);
-  void *library = open_parts(parts, 2);
+  void *library = open_parts(parts, 2, PLAIN);
   typedef const char *(*target_fn)(const void *kernel);
   target_fn target = (target_fn)find(library, "sample_target");
   load_fn load_it = (load_fn)find(library, "sample_load");
@@ -573,6 +578,31 @@ static void the_device_picks_its_target(void **state) {
       assert_string_equal(target(kernel), cases[i].target);
   }
   seen_capability = 90;
+  dlclose(library);
+}
+
+/* The driver gets the same code from a compressed launcher, and none that is damaged. */
+static void compressed_code_is_the_same(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest();
+  const hd_launcher_part part = {&m, both};
+  hd_manifest_name_code(&m, &both);
+  void *library = open_parts(&part, 1, COMPRESSED);
+  load_fn sample_load = (load_fn)find(library, "sample_load");
+  memset(&seen, 0, sizeof seen);
+  seen.resident = 66;
+  seen.image_code[0] = 209;
+  assert_int_equal(sample_load(&fake_table, kernel), 0);
+  assert_int_equal(seen.n_loads, 2);
+  assert_memory_equal(seen.image[0], both.cubin, both.cubin_bytes);
+  assert_string_equal(seen.image[1], both.ptx);
+  dlclose(library);
+  library = open_parts(&part, 1, DAMAGED);
+  error_fn sample_error = (error_fn)find(library, "sample_error");
+  memset(&seen, 0, sizeof seen);
+  int code = ((load_fn)find(library, "sample_load"))(&fake_table, kernel);
+  assert_non_null(strstr(sample_error(code), "is not that of the C file"));
+  assert_int_equal(seen.n_loads, 0);
   dlclose(library);
 }
 
@@ -595,6 +625,7 @@ int main(void) {
       cmocka_unit_test(the_launcher_is_cpp_too),
       cmocka_unit_test(the_header_is_the_sources_own),
       cmocka_unit_test(the_device_picks_its_target),
+      cmocka_unit_test(compressed_code_is_the_same),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

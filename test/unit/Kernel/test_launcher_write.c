@@ -31,14 +31,14 @@ static void the_public_launcher_is_the_same(void **state) {
     hd_launcher_files files;
     heddle_launcher *l;
     size_t n_bytes;
-    assert_int_equal(hd_launcher_write(NULL, own, n, &files, NULL, NULL), HEDDLE_OK);
+    assert_int_equal(hd_launcher_write(NULL, own, n, false, &files), HEDDLE_OK);
     assert_int_equal(heddle_launcher_write(NULL, part, (size_t)n, &l), HEDDLE_OK);
     assert_string_equal(heddle_launcher_name(l), m[0].name);
     assert_string_equal(heddle_launcher_header(l), files.header);
     assert_string_equal(heddle_launcher_source(l), files.source);
     const void *binary = heddle_launcher_binary(l, &n_bytes);
-    assert_int_equal(n_bytes, files.binary_bytes);
-    assert_memory_equal(binary, files.binary, n_bytes);
+    assert_int_equal(n_bytes, files.binary.n_bytes);
+    assert_memory_equal(binary, files.binary.data, n_bytes);
     assert_true((strcmp(heddle_launcher_manifest(l), json[0]) == 0) == (n == 1));
     hd_launcher_files_free(&files);
     heddle_launcher_free(l);
@@ -61,20 +61,24 @@ static void the_public_launcher_is_the_same(void **state) {
   hd_free(json[1]);
 }
 
+/* Compressed or not. */
 static void same_input_same_bytes(void **state) {
   (void)state;
   hd_manifest m = sample_manifest();
   const hd_launcher_part part = {&m, both};
   hd_launcher_files f[2];
   hd_manifest_name_code(&m, &both);
-  for (int i = 0; i < 2; i++)
-    assert_int_equal(hd_launcher_write(NULL, &part, 1, &f[i], NULL, NULL), HEDDLE_OK);
-  assert_string_equal(f[0].header, f[1].header);
-  assert_string_equal(f[0].source, f[1].source);
-  assert_int_equal(f[0].binary_bytes, f[1].binary_bytes);
-  assert_memory_equal(f[0].binary, f[1].binary, f[0].binary_bytes);
-  hd_launcher_files_free(&f[0]);
-  hd_launcher_files_free(&f[1]);
+  for (int compress = 0; compress < 2; compress++) {
+    for (int i = 0; i < 2; i++)
+      assert_int_equal(hd_launcher_write(NULL, &part, 1, compress, &f[i]), HEDDLE_OK);
+    assert_string_equal(f[0].header, f[1].header);
+    assert_string_equal(f[0].source, f[1].source);
+    assert_true((strstr(f[0].source, "zstd.h") != NULL) == compress);
+    assert_int_equal(f[0].binary.n_bytes, f[1].binary.n_bytes);
+    assert_memory_equal(f[0].binary.data, f[1].binary.data, f[0].binary.n_bytes);
+    hd_launcher_files_free(&f[0]);
+    hd_launcher_files_free(&f[1]);
+  }
 }
 
 /* Parts of another problem, or too many parts: nothing is written (launcher.parts). */
@@ -88,8 +92,8 @@ static void parts_are_of_one_problem(void **state) {
     parts[i] = (hd_launcher_part){&m[i == 1], both};
   for (int i = 0; i < 2; i++)
     hd_manifest_name_code(&m[i], &both);
-  assert_int_equal(hd_launcher_write(NULL, parts, 2, &f, NULL, NULL), HEDDLE_INVALID);
-  assert_int_equal(hd_launcher_write(NULL, parts, HD_MAX_PARTS + 1, &f, NULL, NULL),
+  assert_int_equal(hd_launcher_write(NULL, parts, 2, false, &f), HEDDLE_INVALID);
+  assert_int_equal(hd_launcher_write(NULL, parts, HD_MAX_PARTS + 1, false, &f),
                    HEDDLE_INVALID);
 }
 
@@ -101,19 +105,19 @@ static void bad_names_and_no_code_are_refused(void **state) {
   hd_launcher_part part = {&m, both};
   for (size_t i = 0; i < HD_COUNT(names); i++) {
     m.name = names[i];
-    assert_int_equal(hd_launcher_write(NULL, &part, 1, &f, NULL, NULL), HEDDLE_INVALID);
+    assert_int_equal(hd_launcher_write(NULL, &part, 1, false, &f), HEDDLE_INVALID);
   }
   m = sample_manifest();
   m.act = "*/";
-  assert_int_equal(hd_launcher_write(NULL, &part, 1, &f, NULL, NULL), HEDDLE_INVALID);
+  assert_int_equal(hd_launcher_write(NULL, &part, 1, false, &f), HEDDLE_INVALID);
   m = sample_manifest();
   heddle_context *ctx = heddle_context_create();
   part.code = (heddle_image){0};
-  assert_int_equal(hd_launcher_write(ctx, &part, 1, &f, NULL, NULL), HEDDLE_INVALID);
+  assert_int_equal(hd_launcher_write(ctx, &part, 1, false, &f), HEDDLE_INVALID);
   assert_string_equal(heddle_context_get(ctx, 0)->rule, "launcher.code");
   heddle_context_clear(ctx);
   part.code = both;
-  assert_int_equal(hd_launcher_write(ctx, &part, 1, &f, NULL, NULL), HEDDLE_INVALID);
+  assert_int_equal(hd_launcher_write(ctx, &part, 1, false, &f), HEDDLE_INVALID);
   assert_string_equal(heddle_context_get(ctx, 0)->rule, "manifest.code");
   heddle_context_free(ctx);
   assert_null(f.header);

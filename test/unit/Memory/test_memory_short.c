@@ -159,23 +159,29 @@ static heddle_status launcher(heddle_context *ctx, hd_hash *out) {
   hd_arena arena = {0};
   hd_manifest m;
   hd_bundle bundle;
+  heddle_image code;
+  void *owned[2] = {NULL, NULL};
   hd_launcher_files files = {0};
-  hd_binary_image image[2];
-  int32_t n_images;
   char *text = NULL;
   heddle_status status = hd_manifest_read(ctx, json, n_bytes, &arena, &m);
   hd_launcher_part part = {&m, {.ptx = ptx, .ptx_bytes = ptx_bytes}};
   if (status == HEDDLE_OK)
-    status = hd_launcher_write(ctx, &part, 1, &files, image, &n_images);
+    status = hd_launcher_write(ctx, &part, 1, true, &files);
   if (status == HEDDLE_OK)
-    status = hd_bundle_write(ctx, &part, 1, image, n_images, files.binary_bytes, &text);
+    status = hd_bundle_write(ctx, &part, 1, &files.binary, &text);
   if (status == HEDDLE_OK)
     status = hd_bundle_read(ctx, text, strlen(text), &arena, &bundle);
+  if (status == HEDDLE_OK)
+    status = hd_bundle_code(ctx, &bundle, 0, (const unsigned char *)files.binary.data,
+                            files.binary.n_bytes, owned, &code);
   if (status == HEDDLE_OK) {
+    add(out, code.ptx, code.ptx_bytes);
     add(out, files.source, strlen(files.source));
     add(out, text, strlen(text));
     add(out, bundle.file, strlen(bundle.file));
   }
+  hd_free(owned[0]);
+  hd_free(owned[1]);
   hd_free(text);
   hd_launcher_files_free(&files);
   hd_arena_free(&arena);
