@@ -86,8 +86,8 @@ def by_pkg_config(prefix, work):
 
 def run_example(*command):
     done = subprocess.run(command, text=True, capture_output=True)
-    wanted = {0: " 0 of ", 4: "driver"}.get(done.returncode)
-    if not wanted or wanted not in f" {done.stdout}":
+    wanted = {0: r"\b0 of ", 4: "driver"}.get(done.returncode)
+    if not wanted or not re.search(wanted, done.stdout):
         raise SystemExit(f"{command[0]}: exit {done.returncode}\n{done.stdout}{done.stderr}")
 
 

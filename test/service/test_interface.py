@@ -5,6 +5,7 @@ import json
 import os
 import re
 import select
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -486,6 +487,7 @@ class Seen(Case):
 
 
 class Secure(unittest.TestCase):
+    @unittest.skipUnless(shutil.which("openssl"), "openssl is not installed")
     def test_https_by_the_daemons_own_options(self):
         import http.client
         import ssl

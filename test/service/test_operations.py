@@ -150,7 +150,7 @@ class Files(unittest.TestCase):
             self.assertIn(f"mountPath: {folder}", text)
         self.agent_works(words, "heddle-agent/gpu-0")
 
-    @unittest.skipUnless(shutil.which("nginx"), "nginx is not installed")
+    @unittest.skipUnless(shutil.which("nginx") and shutil.which("openssl"), "nginx or openssl is not installed")
     def test_the_proxy_example_is_read(self):
         daemon = Daemon()
         folder = daemon.folder
