@@ -119,6 +119,8 @@ def zip_folder(folder, info, path):
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     library = (config_settings or {}).get("library") or build_library()
+    if not os.path.isfile(library):
+        raise SystemExit(f"got library={library}, which is not a file; legal: the whole path of {SONAME}")
     tag = platform_tag(library)
     name = f"heddle-{version()}-py3-none-{tag}.whl"
     with tempfile.TemporaryDirectory() as folder:
