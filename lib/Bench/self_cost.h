@@ -46,11 +46,11 @@ typedef struct hd_launch_cost {
 heddle_status hd_cost_launch(heddle_context *ctx, const hd_device *device, const char *ptxas,
                              int32_t n_rounds, hd_launch_cost *cost);
 
-/* Seconds of the plan of a launch, which picks the kernel: of one, and of the most buckets that
- * there are, by sizes that come in no order, and where the last launches were of the same bucket.
- * Needs no device. */
+/* Seconds of the plan of a launch, which picks the kernel: of one kernel; and in addition to this
+ * with the largest number of buckets, for sizes in no order, and for sizes of one bucket. Needs no
+ * device. */
 typedef struct hd_plan_cost {
-  double one, buckets, again;
+  double one, any, again;
   int32_t n_buckets;
 } hd_plan_cost;
 heddle_status hd_cost_plan(heddle_context *ctx, int32_t n_rounds, hd_plan_cost *cost);

@@ -46,19 +46,25 @@ void hd_manifest_copy(hd_arena *arena, const hd_manifest *from, hd_manifest *to)
   }
 }
 
-/* The upper bound of the variant's size bucket; NULL: the variant takes any size. */
-static const hd_requirement *bound_of(const hd_variant *variant) {
-  for (int i = 0; i < variant->n_requirements; i++)
-    if (variant->requirement[i].at_most > 0)
-      return &variant->requirement[i];
-  return NULL;
+/* The upper bound of the variant's size bucket, and the number of upper bounds. NULL: the variant
+ * takes any size. */
+static const hd_requirement *bound_of(const hd_variant *variant, int32_t *n) {
+  const hd_requirement *bound = NULL;
+  *n = 0;
+  for (int i = variant->n_requirements - 1; i >= 0; i--)
+    if (variant->requirement[i].at_most > 0) {
+      bound = &variant->requirement[i];
+      ++*n;
+    }
+  return bound;
 }
 
-/* True if the bound is a plain size, which has 31 bits, and so can be a border between buckets. */
+/* True if the bound only limits a plain size, which has 31 bits, so that it can be a border between
+ * buckets. */
 static bool is_border(const hd_requirement *bound) {
   const hd_expr *e = &bound->value;
   return e->arg != HD_ARG_NONE && hd_arg_class_of(e->arg) == HEDDLE_CLASS_I32 && e->mul == 1 &&
-         e->add == 0 && e->div <= 1 && bound->at_most < INT32_MAX;
+         e->add == 0 && e->div <= 1 && bound->modulo == 1 && bound->at_most < INT32_MAX;
 }
 
 void hd_manifest_index(hd_manifest *manifest) {
@@ -68,11 +74,14 @@ void hd_manifest_index(hd_manifest *manifest) {
   manifest->bucket_size = HD_ARG_NONE;
   for (int i = 0; i < HD_MAX_VARIANTS; i++)
     manifest->border[i] = INT32_MAX;
+  for (int i = 0; i < HD_BORDER_BLOCKS; i++)
+    manifest->last_border[i] = INT32_MAX;
   for (int i = 0; i < manifest->n_variants; i++) {
-    const hd_requirement *bound = bound_of(&manifest->variant[i]);
+    int32_t n_bounds;
+    const hd_requirement *bound = bound_of(&manifest->variant[i], &n_bounds);
     int64_t to = bound ? bound->at_most : INT64_MAX;
     bool same = !bound || size == HD_ARG_NONE || bound->value.arg == size;
-    if (to < last || !same || (bound && !is_border(bound)))
+    if (to < last || !same || n_bounds > 1 || (bound && !is_border(bound)))
       return;
     size = bound ? bound->value.arg : size;
     if (to > last) {
@@ -81,7 +90,8 @@ void hd_manifest_index(hd_manifest *manifest) {
     }
     last = to;
   }
-  manifest->n_borders = n_buckets - 1;
+  for (int i = 0; i < HD_MAX_VARIANTS / HD_BORDER_BLOCK; i++)
+    manifest->last_border[i] = manifest->border[(i + 1) * HD_BORDER_BLOCK - 1];
   if (last == INT64_MAX) /* the last variants take every size */
     manifest->bucket_size = size;
 }

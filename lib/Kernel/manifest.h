@@ -88,9 +88,10 @@ static inline bool hd_requirement_is_met(const hd_requirement *r, int64_t value)
   return (r->at_most == 0 || value <= r->at_most) && (r->modulo == 1 || value % r->modulo == 0);
 }
 
-/* Number of bucket borders that a launch compares at a time. */
-enum { HD_BORDERS_AT_ONCE = 8 };
-_Static_assert(HD_MAX_VARIANTS % HD_BORDERS_AT_ONCE == 0, "whole vectors of borders");
+/* Number of bucket borders that a launch compares at a time, and of such blocks of borders. */
+enum { HD_BORDER_BLOCK = 8, HD_BORDER_BLOCKS = 16 };
+_Static_assert(HD_MAX_VARIANTS % HD_BORDER_BLOCK == 0, "whole blocks of borders");
+_Static_assert(HD_MAX_VARIANTS < HD_BORDER_BLOCK * HD_BORDER_BLOCKS, "a last border of each block");
 _Static_assert(HD_MAX_VARIANTS <= UINT8_MAX, "bucket_first holds an index of a variant");
 
 /* One entry point. A launch takes the first variant whose requirements hold. */
@@ -159,10 +160,11 @@ typedef struct hd_manifest {
   hd_arg arg[HD_MAX_ARGS];
   hd_variant variant[HD_MAX_VARIANTS];
   /* Computed from the variants by hd_manifest_index, for the launch: the size that the buckets
-   * divide (NONE: no buckets), the largest size of each bucket but the last, ascending, and each
-   * bucket's first variant. Unused borders are INT32_MAX. */
+   * divide (NONE: no buckets), the largest size of each bucket but the last, ascending, the last
+   * border of each block of borders, and each bucket's first variant. Unused borders are
+   * INT32_MAX. */
   hd_arg_kind bucket_size;
-  int32_t n_borders, border[HD_MAX_VARIANTS];
+  int32_t border[HD_MAX_VARIANTS], last_border[HD_BORDER_BLOCKS];
   uint8_t bucket_first[HD_MAX_VARIANTS];
   char hash[33]; /* hash of the kernel's inputs */
   char ptx_hash[33], cubin_hash[33]; /* hashes of the code (hd_hash_bytes); "": no such code */

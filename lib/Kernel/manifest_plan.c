@@ -137,9 +137,13 @@ static heddle_status check_pointers(heddle_context *ctx, const hd_manifest *mani
   return HEDDLE_OK;
 }
 
-static const hd_requirement *unmet(const hd_variant *variant, const hd_values *values) {
+static const hd_requirement *unmet(const hd_manifest *manifest, const hd_variant *variant,
+                                   const hd_values *values) {
+  bool in_bucket = manifest->bucket_size != HD_ARG_NONE; /* first_of_bucket compared its border */
   for (int i = 0; i < variant->n_requirements; i++) {
     const hd_requirement *r = &variant->requirement[i];
+    if (in_bucket && r->at_most > 0)
+      continue;
     if (!hd_requirement_is_met(r, hd_expr_eval(&r->value, values)))
       return r;
   }
@@ -147,16 +151,19 @@ static const hd_requirement *unmet(const hd_variant *variant, const hd_values *v
 }
 
 /* The first variant whose bucket contains the launch's size. Counts the borders below the size with
- * vector instructions. A binary search would be slower: sizes arrive in no order, so each of its
- * steps waits for the previous one or mispredicts a branch. */
+ * vector instructions: those of whole blocks, then those of the block that it is in. A binary
+ * search would be slower: sizes arrive in no order, so each of its steps waits for the previous one
+ * or mispredicts a branch. */
 static int first_of_bucket(const hd_manifest *manifest, const hd_values *values) {
   if (manifest->bucket_size == HD_ARG_NONE)
     return 0;
-  int32_t size = (int32_t)values->v[manifest->bucket_size], below = 0; /* checked: 31 bits */
-  for (int32_t i = 0; i < manifest->n_borders; i += HD_BORDERS_AT_ONCE)
-    for (int32_t j = 0; j < HD_BORDERS_AT_ONCE; j++)
-      below += manifest->border[i + j] < size;
-  return manifest->bucket_first[below];
+  int32_t size = (int32_t)values->v[manifest->bucket_size]; /* checked: 31 bits */
+  int32_t block = 0, below = 0;
+  for (int32_t i = 0; i < HD_BORDER_BLOCKS; i++)
+    block += manifest->last_border[i] < size;
+  for (int32_t i = 0; i < HD_BORDER_BLOCK; i++)
+    below += manifest->border[block * HD_BORDER_BLOCK + i] < size;
+  return manifest->bucket_first[block * HD_BORDER_BLOCK + below];
 }
 
 static heddle_status pick_variant(heddle_context *ctx, const hd_manifest *manifest,
@@ -165,7 +172,7 @@ static heddle_status pick_variant(heddle_context *ctx, const hd_manifest *manife
   for (int i = first_of_bucket(manifest, values); i < manifest->n_variants; i++) {
     if (hd_variant_serves(&manifest->variant[i]))
       continue;
-    missing = unmet(&manifest->variant[i], values);
+    missing = unmet(manifest, &manifest->variant[i], values);
     if (!missing) {
       *variant = &manifest->variant[i];
       return HEDDLE_OK;

@@ -303,7 +303,13 @@ static void buckets_are_found_by_their_borders(void **state) {
   (void)state;
   enum { STEP = 3 };
   static hd_manifest m, plain; /* large */
-  for (int32_t n = 1; n <= 9; n++) {
+  /* Up to five buckets; a whole block of borders, and one more; all that there can be. */
+  static const struct {
+    int32_t n, each; /* variants, and of one bucket */
+  } cases[] = {{1, 2}, {2, 2}, {3, 2}, {4, 2}, {5, 2}, {9, 2}, {9, 1}, {10, 1},
+               {HD_MAX_VARIANTS, 2}, {HD_MAX_VARIANTS - 1, 1}, {HD_MAX_VARIANTS, 1}};
+  for (size_t c = 0; c < HD_COUNT(cases); c++) {
+    int32_t n = cases[c].n, each = cases[c].each;
     m = sample_manifest();
     hd_variant own = m.variant[0];
     own.n_requirements = 0;
@@ -312,16 +318,16 @@ static void buckets_are_found_by_their_borders(void **state) {
       m.variant[i] = own;
       if (i + 1 < n)
         m.variant[i].requirement[m.variant[i].n_requirements++] = (hd_requirement){
-            {.arg = HD_ARG_N, .mul = 1, .div = 1}, 1, STEP * (i / 2 + 1)};
+            {.arg = HD_ARG_N, .mul = 1, .div = 1}, 1, STEP * (i / each + 1)};
     }
     plain = m;
     hd_manifest_index(&m);
     assert_int_equal(m.bucket_size, n > 1 ? HD_ARG_N : HD_ARG_NONE);
-    for (uint64_t size = 1; size <= 9 * STEP; size++) {
+    for (uint64_t size = 1; size <= (uint64_t)(n + 2) * STEP; size++) {
       hd_values x = sample_values(), y = sample_values();
       hd_launch_plan found, looked;
       x.v[HD_ARG_N] = y.v[HD_ARG_N] = size;
-      x.v[HD_ARG_LDC] = y.v[HD_ARG_LDC] = x.v[HD_ARG_LDD] = y.v[HD_ARG_LDD] = 128;
+      x.v[HD_ARG_LDC] = y.v[HD_ARG_LDC] = x.v[HD_ARG_LDD] = y.v[HD_ARG_LDD] = 512;
       assert_int_equal(hd_manifest_plan(NULL, &m, &x, NULL, &found),
                        hd_manifest_plan(NULL, &plain, &y, NULL, &looked));
       assert_int_equal(found.variant - m.variant, looked.variant - plain.variant);
@@ -329,8 +335,8 @@ static void buckets_are_found_by_their_borders(void **state) {
   }
 }
 
-/* No index is built for bounds that decrease, for bounds of two sizes or of a pitch, or if no
- * variant accepts every size. */
+/* No index is built for bounds that decrease, for bounds of two sizes or of a pitch, for two bounds
+ * of one variant, for a bound that demands a multiple, or if no variant accepts every size. */
 static void other_bounds_have_no_index(void **state) {
   (void)state;
   static hd_manifest m;
@@ -350,6 +356,20 @@ static void other_bounds_have_no_index(void **state) {
     hd_manifest_index(&m);
     assert_int_equal(m.bucket_size, HD_ARG_NONE);
   }
+  /* A variant with two bounds: both hold at a launch. */
+  m.variant[0].requirement[0] = (hd_requirement){{.arg = HD_ARG_N, .mul = 1, .div = 1}, 1, 6};
+  m.variant[0].requirement[1] = (hd_requirement){{.arg = HD_ARG_M, .mul = 1, .div = 1}, 1, 12};
+  m.variant[0].n_requirements = 2;
+  m.variant[1].n_requirements = m.variant[2].n_requirements = 0;
+  hd_manifest_index(&m);
+  assert_int_equal(m.bucket_size, HD_ARG_NONE);
+  /* A bound that demands a multiple, too. */
+  m.variant[0].n_requirements = 1;
+  hd_manifest_index(&m);
+  assert_int_equal(m.bucket_size, HD_ARG_N);
+  m.variant[0].requirement[0].modulo = 8;
+  hd_manifest_index(&m);
+  assert_int_equal(m.bucket_size, HD_ARG_NONE);
 }
 
 int main(void) {
