@@ -2,7 +2,8 @@
 #                   [PTXAS path] [COMPRESS] [OPTIONS --size N=512 ...])
 # A static library of the launchers of `heddle gen`, one for each file, whose kernel gets the file's name: for
 # up.heddle up.h is found by who links LIBRARY. Files are generated in parallel, again when the file, the choices
-# or heddle itself change. With COMPRESS their code is compressed, and LIBRARY links libzstd. The generator runs on the machine that builds: -D heddle_EXECUTABLE=… where it is another.
+# or heddle itself change. With COMPRESS their code is compressed, and LIBRARY links libzstd. The generator runs on
+# the machine that builds: -D heddle_EXECUTABLE=… where it is another.
 function(heddle_add_kernel library)
   cmake_parse_arguments(PARSE_ARGV 1 arg "COMPRESS" "BUCKETS;DB;PTXAS" "FILES;TARGETS;OPTIONS")
   if(NOT arg_FILES OR arg_UNPARSED_ARGUMENTS)

@@ -29,8 +29,8 @@ typedef struct heddle_launcher heddle_launcher;
 HEDDLE_API heddle_status heddle_launcher_write(heddle_context *ctx,
                                                const heddle_launcher_part *parts, size_t n_parts,
                                                heddle_launcher **launcher);
-/* The same with the code in NAME.c.bin compressed by zstd. NAME.c includes <zstd.h>, its program
- * links libzstd. The same parts and the same libzstd give the same bytes. */
+/* The same with the code in NAME.c.bin compressed by zstd. NAME.c includes <zstd.h>, and its
+ * program links libzstd. The same parts and the same libzstd give the same bytes. */
 HEDDLE_API heddle_status heddle_launcher_write_zstd(heddle_context *ctx,
                                                     const heddle_launcher_part *parts,
                                                     size_t n_parts, heddle_launcher **launcher);

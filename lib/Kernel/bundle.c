@@ -7,11 +7,9 @@
 #include "Support/memory.h"
 #include "Support/zstd_frame.h"
 
-static const char version_key[] = "heddle_bundle";
+static const char version_key[] = "heddle_bundle", zstd[] = "zstd";
 
 /* ---- writing ---- */
-
-static const char zstd[] = "zstd";
 
 static json_t *images_of(int32_t part, const hd_binary *binary) {
   json_t *list = json_array();

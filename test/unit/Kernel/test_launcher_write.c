@@ -19,6 +19,9 @@ static heddle_launcher_part public_part(hd_manifest *manifest, char **json) {
   return (heddle_launcher_part){*json, strlen(*json), both};
 }
 
+typedef heddle_status write_fn(heddle_context *ctx, const heddle_launcher_part *parts,
+                               size_t n_parts, heddle_launcher **launcher);
+
 /* heddle/launcher.h writes the same files as `heddle gen`. */
 static void the_public_launcher_is_the_same(void **state) {
   (void)state;
@@ -26,13 +29,16 @@ static void the_public_launcher_is_the_same(void **state) {
   m[1].target = "sm_80";
   char *json[2];
   heddle_launcher_part part[2] = {public_part(&m[0], &json[0]), public_part(&m[1], &json[1])};
-  for (int32_t n = 1; n <= 2; n++) {
+  for (int32_t i = 0; i < 4; i++) {
+    bool compress = i / 2;
+    int32_t n = 1 + i % 2;
+    write_fn *write = compress ? heddle_launcher_write_zstd : heddle_launcher_write;
     const hd_launcher_part own[2] = {{&m[0], both}, {&m[1], both}};
     hd_launcher_files files;
     heddle_launcher *l;
     size_t n_bytes;
-    assert_int_equal(hd_launcher_write(NULL, own, n, false, &files), HEDDLE_OK);
-    assert_int_equal(heddle_launcher_write(NULL, part, (size_t)n, &l), HEDDLE_OK);
+    assert_int_equal(hd_launcher_write(NULL, own, n, compress, &files), HEDDLE_OK);
+    assert_int_equal(write(NULL, part, (size_t)n, &l), HEDDLE_OK);
     assert_string_equal(heddle_launcher_name(l), m[0].name);
     assert_string_equal(heddle_launcher_header(l), files.header);
     assert_string_equal(heddle_launcher_source(l), files.source);

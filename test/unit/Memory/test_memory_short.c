@@ -18,6 +18,7 @@
 #include "Passes/passes.h"
 #include "Support/file.h"
 #include "Support/hash.h"
+#include "Support/zstd_frame.h"
 #include "Tune/records.h"
 #include "heddle/compile.h"
 #include "heddle/ir.h"
@@ -186,6 +187,17 @@ static heddle_status launcher(heddle_context *ctx, hd_hash *out) {
   hd_launcher_files_free(&files);
   hd_arena_free(&arena);
   return status;
+}
+
+static heddle_status frame(heddle_context *ctx, hd_hash *out) {
+  uint64_t before = hd_memory_shortages();
+  static char read[512], text[sizeof read] = "a frame";
+  size_t n_bytes = 0;
+  void *made = hd_zstd_frame_make(text, sizeof text, &n_bytes);
+  bool right = made && hd_zstd_frame_read(made, n_bytes, read, sizeof read);
+  add(out, read, sizeof read);
+  hd_free(made);
+  return hd_memory_status(ctx, before, right ? HEDDLE_OK : HEDDLE_INVALID);
 }
 
 static heddle_status launcher_of_parts(heddle_context *ctx, hd_hash *out) {
@@ -381,6 +393,7 @@ static const operation operations[] = {{"parse", parse, SHORTAGE_ANY, 0, NULL},
                                        {"build", build, SHORTAGE_ANY, 0, NULL},
                                        {"manifest", manifest, SHORTAGE_ANY, 0, NULL},
                                        {"launcher", launcher, SHORTAGE_ANY, 32, NULL},
+                                       {"frame", frame, SHORTAGE_ANY, 0, NULL},
                                        {"launcher-parts", launcher_of_parts, SHORTAGE_ANY, 32,
                                         NULL},
                                        {"pack", pack, SHORTAGE_ANY, 0, NULL},
