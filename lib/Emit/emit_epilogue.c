@@ -334,26 +334,51 @@ static LLVMValueRef before_act(hd_emitter *e, const hd_strip *s, const hd_inputs
   return s->integer ? add_integer(e, s, in, x, h, j) : add_float(e, s, in, x, h, j);
 }
 
-LLVMValueRef hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h,
-                            int j) {
-  if (s->finished) {
-    LLVMValueRef acc = s->acc[4 * b + 2 * h + j];
-    return s->factors ? LLVMBuildFMul(e->b, acc, in->scale_b[j], "") : acc;
-  }
-  LLVMValueRef x = before_act(e, s, in, b, h, j);
-  LLVMValueRef up = s->pair ? before_act(e, s, in, b, 1, j) : NULL;
-  if (s->user) {
-    LLVMValueRef args[5] = {x, up};
-    unsigned n = up ? 2 : 1;
-    args[n++] = hd_emit_addi(e, s->row, 8 * h);
-    args[n++] = hd_emit_addi(e, s->col, hd_strip_column(s, b, j));
-    args[n++] = s->user_ptr;
-    return LLVMBuildCall2(e->b, LLVMGlobalGetValueType(s->user), s->user, args, n, "");
-  }
-  if (s->integer)
-    return strcmp(s->act, "relu") == 0 ? hd_emit_max(e, x, hd_emit_i32(e, 0)) : x;
-  x = hd_emit_activation(e, s->act, x);
-  return up ? LLVMBuildFMul(e->b, x, up, "") : x;
+LLVMValueRef hd_emit_finish_by_user(hd_emitter *e, const hd_strip *s, const hd_inputs *in,
+                                    int32_t b, int h, int j) {
+  LLVMValueRef args[5] = {before_act(e, s, in, b, h, j)};
+  unsigned n = 1;
+  if (s->pair)
+    args[n++] = before_act(e, s, in, b, 1, j);
+  args[n++] = hd_emit_addi(e, s->row, 8 * h);
+  args[n++] = hd_emit_addi(e, s->col, hd_strip_column(s, b, j));
+  args[n++] = s->user_ptr;
+  return LLVMBuildCall2(e->b, LLVMGlobalGetValueType(s->user), s->user, args, n, "");
+}
+
+static LLVMValueRef already_finished(hd_emitter *e, const hd_strip *s, const hd_inputs *in,
+                                     int32_t b, int h, int j) {
+  LLVMValueRef acc = s->acc[4 * b + 2 * h + j];
+  return s->factors ? LLVMBuildFMul(e->b, acc, in->scale_b[j], "") : acc;
+}
+
+static void relu_of_integers(hd_emitter *e, LLVMValueRef x[2]) {
+  for (int j = 0; j < 2; j++)
+    x[j] = hd_emit_max(e, x[j], hd_emit_i32(e, 0));
+}
+
+static void activate(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b,
+                     LLVMValueRef x[2]) {
+  LLVMValueRef up[2];
+  for (int j = 0; s->pair && j < 2; j++)
+    up[j] = before_act(e, s, in, b, 1, j);
+  hd_emit_activation(e, s->act, s->coarse, x);
+  for (int j = 0; s->pair && j < 2; j++)
+    x[j] = LLVMBuildFMul(e->b, x[j], up[j], "");
+}
+
+void hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h,
+                    LLVMValueRef out[2]) {
+  for (int j = 0; j < 2; j++)
+    out[j] = s->finished ? already_finished(e, s, in, b, h, j)
+             : s->user   ? hd_emit_finish_by_user(e, s, in, b, h, j)
+                         : before_act(e, s, in, b, h, j);
+  if (s->finished || s->user)
+    return;
+  if (!s->integer)
+    activate(e, s, in, b, out);
+  else if (strcmp(s->act, "relu") == 0)
+    relu_of_integers(e, out);
 }
 
 /* ---- attributes and arguments of the op ---- */
@@ -532,6 +557,7 @@ heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s) {
   }
   s->d.elem = elem;
   s->d.bytes = heddle_elem_get(elem)->container_bits / 8;
+  s->coarse = hd_act_is_coarse(elem);
   s->integer = stays_integer(s);
   if (s->finished)
     return open_finished(e, s);

@@ -153,7 +153,7 @@ static LLVMValueRef finish_existing(hd_emitter *e, const hd_strip *s, const hd_i
                                     int32_t b, int h, int j) {
   LLVMBasicBlockRef outside = LLVMGetInsertBlock(e->b);
   LLVMBasicBlockRef join = hd_emit_if(e, hd_emit_inside(e, s, b, h, j), "element");
-  LLVMValueRef x = hd_emit_finish(e, s, in, b, h, j), none = LLVMConstNull(LLVMTypeOf(x));
+  LLVMValueRef x = hd_emit_finish_by_user(e, s, in, b, h, j), none = LLVMConstNull(LLVMTypeOf(x));
   LLVMBasicBlockRef inside = LLVMGetInsertBlock(e->b);
   hd_emit_endif(e, join);
   LLVMValueRef either = LLVMBuildPhi(e->b, LLVMTypeOf(x), "");

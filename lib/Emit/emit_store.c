@@ -19,8 +19,9 @@ enum {
 
 static hd_pair finish_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b,
                            int h) {
-  LLVMValueRef x = hd_emit_finish(e, s, in, b, h, 0), y = hd_emit_finish(e, s, in, b, h, 1);
-  return hd_emit_pack(e, s->d.elem, x, y);
+  LLVMValueRef x[2];
+  hd_emit_finish(e, s, in, b, h, x);
+  return hd_emit_pack(e, s->d.elem, x[0], x[1]);
 }
 
 /* How many blocks ahead inputs are loaded. A load takes hundreds of clocks. If only vectors are
@@ -83,7 +84,7 @@ static void store_user_element(hd_emitter *e, const hd_strip *s, const hd_inputs
   if (s->to) /* all lanes must take part in the shuffle of indices */
     at = hd_emit_place(e, s, &s->d, b, h, j);
   LLVMBasicBlockRef join = hd_emit_if(e, hd_emit_inside(e, s, b, h, j), "element");
-  LLVMValueRef x = hd_emit_finish(e, s, in, b, h, j);
+  LLVMValueRef x = hd_emit_finish_by_user(e, s, in, b, h, j);
   LLVMValueRef bits = hd_emit_unpack(e, s->d.elem, hd_emit_pack(e, s->d.elem, x, x), 0);
   hd_emit_put_words(e, s->to ? at : hd_emit_place(e, s, &s->d, b, h, j), &bits, 1);
   hd_emit_endif(e, join);

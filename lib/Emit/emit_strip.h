@@ -58,6 +58,7 @@ typedef struct hd_strip {
   LLVMValueRef bias_m[2], scale_a[2];    /* by h; NULL: absent */
   hd_along bias_n, scale_b;              /* at NULL: absent */
   const char *act; /* with `pair` the gate's */
+  bool coarse;     /* activations with the accuracy of 16 bits */
   LLVMValueRef user, user_ptr; /* function and its pointer */
 } hd_strip;
 
@@ -117,9 +118,12 @@ bool hd_emit_reads_vectors(const hd_strip *s);
  * columns exist and pairs are aligned, else checked loads. */
 bool hd_emit_reads_at_once(const hd_emitter *e, const hd_strip *s);
 void hd_emit_read_vectors(hd_emitter *e, const hd_strip *s, int32_t b, int32_t n, hd_inputs *in);
-/* The finished element (h < halves, j) of block b, in f32 or i32. */
-LLVMValueRef hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h,
-                            int j);
+/* The two finished elements (h < halves) of block b, in f32 or i32. */
+void hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h,
+                    LLVMValueRef out[2]);
+/* Element j of them, if the strip has a user's function. */
+LLVMValueRef hd_emit_finish_by_user(hd_emitter *e, const hd_strip *s, const hd_inputs *in,
+                                    int32_t b, int h, int j);
 /* The column of element j of block b, relative to this lane's first column. */
 static inline int32_t hd_strip_column(const hd_strip *s, int32_t b, int j) {
   int32_t blocks = s->run / 2;
@@ -193,8 +197,8 @@ void hd_emit_store_shifted(hd_emitter *e, const hd_strip *s, int32_t first, int3
                            const hd_pair *pair);
 
 /* --- emit_activation.c --- */
-/* Applies `act` (activations.def) to an f32. */
-LLVMValueRef hd_emit_activation(hd_emitter *e, const char *act, LLVMValueRef x);
+/* Applies `act` (activations.def) to two f32. coarse: accurate enough for 16 bits. */
+void hd_emit_activation(hd_emitter *e, const char *act, bool coarse, LLVMValueRef x[2]);
 bool hd_emit_is_activation(const char *act);
 
 /* --- emit_exchange.c --- */

@@ -25,12 +25,14 @@ heddle_status hd_act_parse(const char *name, hd_act *act);
 double hd_act_apply(hd_act act, double x);
 /* Replaces n gate sums by act(gate) * up. Sets slack to the error bound of a correct kernel, like
  * hd_act_apply_all, including the rounding of the product. */
-void hd_act_apply_pairs(hd_act act, double bound, size_t n, double *gate, const double *up,
-                        double *slack);
-/* Replaces n sums by their activations. Sets slack to the error bound of a correct kernel: the
- * activation's own error, and the effect of an error of bound * (|sum| + the root mean square of
- * all) of the sum. none and relu do not increase errors, and their slack is 0. */
-void hd_act_apply_all(hd_act act, double bound, size_t n, double *values, double *slack);
+void hd_act_apply_pairs(hd_act act, heddle_elem d, double bound, size_t n, double *gate,
+                        const double *up, double *slack);
+/* Replaces n sums by their activations. Sets slack to the error bound of a correct kernel with a D
+ * of type d, before rounding to that type: the activation's own error, and the effect of an error
+ * of bound * (|sum| + the root mean square of all) of the sum. none and relu do not increase
+ * errors, and their slack is 0. */
+void hd_act_apply_all(hd_act act, heddle_elem d, double bound, size_t n, double *values,
+                      double *slack);
 
 /* A problem. A is M x K, dense (a.data) or canonical (values and codes as in heddle/sparse.h, of
  * type a.elem). B is K x N; K-major means row_stride 1. Zeros of a dense A are skipped (0 * Inf

@@ -35,6 +35,8 @@ bool hd_act_is_user(const char *act) {
   return act && (strcmp(act, "user") == 0 || strcmp(act, "user_pair") == 0);
 }
 
+bool hd_act_is_coarse(heddle_elem d) { return heddle_elem_get(d)->container_bits <= 16; }
+
 const char hd_act_words[] =
 #define HD_ACTIVATION(kind, name) #name " "
 #include "Support/activations.def"

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "heddle/types.h"
+
 typedef enum hd_act {
 #define HD_ACTIVATION(kind, name) HD_ACT_##kind,
 #include "Support/activations.def"
@@ -22,6 +24,8 @@ bool hd_act_is_pair(const char *act);
 hd_act hd_act_of_gate(const char *act);
 /* True for functions of the user: user, user_pair. */
 bool hd_act_is_user(const char *act);
+/* Whether an activation need not be more accurate than 16 bits: D has at most as many. */
+bool hd_act_is_coarse(heddle_elem d);
 /* The legal values of an epilogue's `act`: separated by spaces, and as a list for messages. */
 extern const char hd_act_words[], hd_act_list[];
 /* For the help of an option: "activation: none relu …". */

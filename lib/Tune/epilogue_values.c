@@ -177,9 +177,9 @@ heddle_status hd_epilogue_rows(heddle_context *ctx, const hd_product *p,
     if (status == HEDDLE_OK && pair)
       status = sums_of_row(ctx, p, v, sums, g, first, row + HD_PAIR_ROWS, up);
     if (status == HEDDLE_OK && pair)
-      hd_act_apply_pairs(hd_act_of_gate(p->epilogue.act), bound, n, x, up, slack + i * n);
+      hd_act_apply_pairs(hd_act_of_gate(p->epilogue.act), p->d, bound, n, x, up, slack + i * n);
     else if (status == HEDDLE_OK)
-      hd_act_apply_all(act, bound, n, x, slack + i * n);
+      hd_act_apply_all(act, p->d, bound, n, x, slack + i * n);
   }
   hd_free(up);
   return status;

@@ -283,8 +283,9 @@ static heddle_status expect_pairs(heddle_context *ctx, const hd_manifest *manife
   if (status == HEDDLE_OK && has_user(manifest))
     apply_user(request, rows, n_rows, sums->n, (int64_t)sums->first_column, expected, up, slack);
   else if (status == HEDDLE_OK)
-    hd_act_apply_pairs(act, request->exact ? 0 : bound_of(manifest, sums, HEDDLE_F32), n, expected,
-                       up, slack);
+    hd_act_apply_pairs(act, manifest->d_elem,
+                       request->exact ? 0 : bound_of(manifest, sums, HEDDLE_F32), n, expected, up,
+                       slack);
   hd_free(below);
   return status;
 }
@@ -301,7 +302,8 @@ static heddle_status expect(heddle_context *ctx, const hd_manifest *manifest,
   if (has_user(manifest))
     apply_user(request, rows, n_rows, r->n, (int64_t)r->first_column, expected, NULL, slack);
   else
-    hd_act_apply_all(r->act, request->exact ? 0 : bound_of(manifest, r, HEDDLE_F32),
+    hd_act_apply_all(r->act, manifest->d_elem,
+                     request->exact ? 0 : bound_of(manifest, r, HEDDLE_F32),
                      n_rows * (size_t)r->n, expected, slack);
   return HEDDLE_OK;
 }

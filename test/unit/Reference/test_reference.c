@@ -446,14 +446,14 @@ static void a_lone_tail_is_off_by_its_activation(void **state) {
       for (int sign = -1; sign <= 1; sign += 2) {
         const double bound = 8 * 0x1p-22, tie = 0x1p-24;
         double right = at[i], slack;
-        hd_act_apply_all((hd_act)act, 0, 1, &right, &slack);
+        hd_act_apply_all((hd_act)act, HEDDLE_F32, 0, 1, &right, &slack);
         float d = (float)(right + sign * 0.9 * slack);
         hd_matrix dm = {&d, HEDDLE_F32, 1, 1};
         assert_true(hd_compare_exact(&dm, 1, NULL, 1, &right, &slack).ok);
         d = (float)(right + sign * (1.1 * slack + 2 * tie * fabs(right) + 0x1p-149));
         assert_false(hd_compare_exact(&dm, 1, NULL, 1, &right, &slack).ok);
         right = at[i];
-        hd_act_apply_all((hd_act)act, bound, 1, &right, &slack);
+        hd_act_apply_all((hd_act)act, HEDDLE_F32, bound, 1, &right, &slack);
         d = (float)hd_act_apply((hd_act)act, at[i] * (1 + sign * bound));
         assert_true(hd_compare_bounded(&dm, 1, NULL, 1, &right, &slack, bound).ok);
         d = (float)(right + 40 * (slack + bound * fabs(right)) + 0x1p-149);
@@ -468,10 +468,10 @@ static void pairs_are_off_by_gate_and_up(void **state) {
   (void)state;
   const double bound = 8 * 0x1p-22, up[] = {3, -0.5};
   double right[] = {1, -2}, slack[2], swapped[] = {3, -0.5}, gate[] = {1, -2}, unused[2];
-  hd_act_apply_pairs(HD_ACT_SILU, 0, 2, right, up, slack);
+  hd_act_apply_pairs(HD_ACT_SILU, HEDDLE_F32, 0, 2, right, up, slack);
   assert_true(fabs(right[0] - 2.19317573589) < 1e-10);
   assert_true(fabs(right[1] - 0.11920292202) < 1e-10);
-  hd_act_apply_pairs(HD_ACT_SILU, 0, 2, swapped, gate, unused);
+  hd_act_apply_pairs(HD_ACT_SILU, HEDDLE_F32, 0, 2, swapped, gate, unused);
   float d[] = {(float)right[0], (float)right[1]};
   hd_matrix dm = {d, HEDDLE_F32, 2, 1};
   assert_true(hd_compare_exact(&dm, 2, NULL, 1, right, slack).ok);
@@ -479,7 +479,7 @@ static void pairs_are_off_by_gate_and_up(void **state) {
     d[i] = (float)swapped[i];
   assert_false(hd_compare_exact(&dm, 2, NULL, 1, right, slack).ok);
   double sums[] = {1, -2};
-  hd_act_apply_pairs(HD_ACT_SILU, bound, 2, sums, up, slack);
+  hd_act_apply_pairs(HD_ACT_SILU, HEDDLE_F32, bound, 2, sums, up, slack);
   for (int i = 0; i < 2; i++)
     d[i] = (float)(right[i] * (1 + bound));
   assert_true(hd_compare_bounded(&dm, 2, NULL, 1, right, slack, bound).ok);
