@@ -36,19 +36,33 @@ HEDDLE_API heddle_status heddle_pack_compile_transposed(heddle_context *ctx, hed
                                                         const char *target, const char *ptxas,
                                                         heddle_compiled **compiled);
 
-/* Launches such a kernel into a stream (a CUstream or cudaStream_t; NULL: the default stream) of
- * the current context; the payload is complete when the stream has executed the launch. m, k: the
- * sizes of the packed matrix. dense: device memory with row pitch row_bytes, aligned to its
- * element; fastest if address, row_bytes and the bytes of a row are multiples of 16. payload:
- * device memory of heddle_sparse_packed_bytes, aligned to 128 bytes, not overlapping dense. Both
- * belong to the caller, and must stay valid until the launch is complete. Does not wait or
- * allocate, so it works during stream capture. HEDDLE_INVALID: another kernel, k not a multiple of
- * the group, row_bytes shorter than a row or not a multiple of the element, m or k above 2^30, a
+/* The same for a matrix and its transpose together, from one read. Types: bf16, f16. Otherwise
+ * HEDDLE_UNSUPPORTED, as above. For heddle_pack_device_twin. */
+HEDDLE_API heddle_status heddle_pack_compile_twin(heddle_context *ctx, heddle_elem elem,
+                                                  const char *target, const char *ptxas,
+                                                  heddle_compiled **compiled);
+
+/* Launches a kernel of the first two kinds into a stream (a CUstream or cudaStream_t; NULL: the
+ * default stream) of the current context; the payload is complete when the stream has executed the
+ * launch. m, k: the sizes of the packed matrix. dense: device memory with row pitch row_bytes,
+ * aligned to its element; fastest if address, row_bytes and the bytes of a row are multiples of 16.
+ * payload: device memory of heddle_sparse_packed_bytes, aligned to 128 bytes, not overlapping
+ * dense. Both belong to the caller, and must stay valid until the launch is complete. Does not wait
+ * or allocate, so it works during stream capture. HEDDLE_INVALID: another kernel, k not a multiple
+ * of the group, row_bytes shorter than a row or not a multiple of the element, m or k above 2^30, a
  * null or misaligned pointer, no current context with this kernel; m = 0 does nothing.
  * HEDDLE_ENVIRONMENT when the driver refuses. Thread-safe with one ctx per thread. */
 HEDDLE_API heddle_status heddle_pack_device(heddle_context *ctx, const heddle_kernel *kernel,
                                             uint64_t m, uint64_t k, const void *dense,
                                             size_t row_bytes, void *payload, void *stream);
+
+/* The same with a kernel of heddle_pack_compile_twin. twin: the payload of the transposed matrix
+ * (k rows of m elements), device memory like payload that overlaps neither it nor dense. m is a
+ * multiple of the group, too. */
+HEDDLE_API heddle_status heddle_pack_device_twin(heddle_context *ctx, const heddle_kernel *kernel,
+                                                 uint64_t m, uint64_t k, const void *dense,
+                                                 size_t row_bytes, void *payload, void *twin,
+                                                 void *stream);
 
 #ifdef __cplusplus
 }

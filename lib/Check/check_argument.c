@@ -21,6 +21,7 @@ static const struct use {
             {HD_OP_LAST_ARRIVER, HD_AT_last_arriver_workspace, -1, HD_ARG_WORKSPACE},
             {HD_OP_GROUP_TABLE, HD_AT_group_table_offsets, -1, HD_ARG_OFFSETS},
             {HD_OP_PRUNE_PACK, HD_AT_prune_pack_packed, -1, HD_ARG_D},
+            {HD_OP_PRUNE_PACK, HD_AT_prune_pack_twin, -1, HD_ARG_TWIN},
             {HD_OP_COPY_GLOBAL, HD_AT_copy_global_copy, -1, HD_ARG_WORKSPACE},
             {HD_OP_COMBINE_GLOBAL, HD_AT_combine_global_products, -1, HD_ARG_WORKSPACE},
             {HD_OP_COMBINE_GLOBAL, HD_AT_combine_global_index, -1, HD_ARG_COMBINE_D},
@@ -150,7 +151,7 @@ static void check_use(hd_ck_kernel *k, const hd_op *op, const struct use *use) {
 
 static heddle_status check_op(void *user, hd_op *op) {
   for (size_t i = 0; i < HD_COUNT(uses); i++)
-    if (uses[i].op == op->kind)
+    if (uses[i].op == op->kind && uses[i].source < op->n_operands)
       check_use(user, op, &uses[i]);
   return HEDDLE_OK;
 }

@@ -19,10 +19,11 @@ enum { TILE_K_BLOCKS = 2, WARPS = TILE_K_BLOCKS * HD_SLAB_STRIPS, ALIGN = 128 };
 /* Bytes per load of a lane. Each width has an entry point; a launch uses the first that fits. */
 static const int32_t widths[] = {16, 4, 2, 1};
 
-/* The matrix to pack. transposed: memory holds the transposed matrix. */
+/* The matrix to pack. transposed: memory holds the transposed matrix. twin: the transposed matrix
+ * is packed, too. */
 typedef struct source {
   heddle_elem elem;
-  bool transposed;
+  bool transposed, twin;
 } source;
 
 static int32_t bytes_of(heddle_elem elem) { return heddle_elem_get(elem)->container_bits / 8; }
@@ -32,20 +33,26 @@ static bool has_width(source from, int32_t width) {
   return width == bytes_of(from.elem) || (width >= 4 && !from.transposed);
 }
 
-static const char *name_of(source from) { return from.transposed ? "pack_transposed" : "pack"; }
+static const char *name_of(source from) {
+  return from.transposed ? "pack_transposed" : from.twin ? "pack_twin" : "pack";
+}
 
-static void print_kernel(hd_strbuf *out, source from, const char *target, int32_t width) {
+static void print_kernel(hd_arena *arena, hd_strbuf *out, source from, const char *target,
+                         int32_t width) {
   heddle_elem elem = from.elem;
-  const char *type = heddle_elem_get(elem)->name;
+  const char *type = heddle_elem_get(elem)->name, *twin = "";
+  if (from.twin)
+    twin = hd_arena_printf(arena, "  %%twin: ptr<%s> = arg {arg = twin, type = %s}\n", type, type);
   hd_strbuf_printf(
       out,
       "kernel {name = \"%s_%s_%d\", target = \"%s\", threads = %d, persistent} {\n"
       "  %%dense: ptr<%s> = arg {arg = b, type = %s}\n"
       "  %%packed: ptr<%s> = arg {arg = d, type = %s}\n"
+      "%s"
       "  %%m: i32 = arg {arg = m}\n"
       "  %%k: i32 = arg {arg = k}\n"
       "  %%pitch: i64 = arg {arg = ldb}\n",
-      name_of(from), type, (int)width, target, 32 * WARPS, type, type, type, type);
+      name_of(from), type, (int)width, target, 32 * WARPS, type, type, type, type, twin);
   hd_strbuf_printf(
       out,
       "  role {name = \"pack\", warp_lo = 0, n_warps = %d} {\n"
@@ -80,22 +87,22 @@ static void print_kernel(hd_strbuf *out, source from, const char *target, int32_
       "      %%row: i32 = add %%slab_row, %%strip_row\n"
       "      %%tile_block: i32 = mul %%column, %%tile_k_blocks\n"
       "      %%k_block: i32 = add %%tile_block, %%of_tile\n"
-      "      prune.pack %%dense, %%pitch, %%packed, %%row, %%k_block, %%m, %%k "
+      "      prune.pack %%dense, %%pitch, %%packed, %%row, %%k_block, %%m, %%k%s "
       "{type = %s, vec = %d%s}\n"
       "      yield\n"
       "    }\n"
       "  }\n"
       "}\n",
-      type, (int)width, from.transposed ? ", trans" : "");
+      from.twin ? ", %twin" : "", type, (int)width, from.transposed ? ", trans" : "");
 }
 
-static heddle_status make_module(heddle_context *ctx, source from, const char *target,
-                                 hd_module **module) {
+static heddle_status make_module(heddle_context *ctx, hd_arena *arena, source from,
+                                 const char *target, hd_module **module) {
   hd_strbuf text = {0};
   hd_strbuf_add(&text, "module version=1 level=role sync=placed\n");
   for (size_t i = 0; i < HD_COUNT(widths); i++)
     if (has_width(from, widths[i]))
-      print_kernel(&text, from, target, widths[i]);
+      print_kernel(arena, &text, from, target, widths[i]);
   heddle_status status = hd_parse_made(ctx, HD_NOWHERE, hd_strbuf_text(&text), module);
   hd_strbuf_free(&text);
   return status;
@@ -103,6 +110,7 @@ static heddle_status make_module(heddle_context *ctx, source from, const char *t
 
 /* ---- the manifest ---- */
 
+/* The twin has groups along m. */
 static void add_args(source from, hd_manifest *m) {
   enum { MAX_SIZE = HD_SIZE_MOST };
   heddle_elem elem = from.elem;
@@ -111,11 +119,13 @@ static void add_args(source from, hd_manifest *m) {
   const hd_arg args[] = {
       {.kind = HD_ARG_B, .divisible_by = 1, .align = bytes_of(elem), .elem = elem},
       {.kind = HD_ARG_D, .divisible_by = 1, .align = ALIGN, .elem = elem},
-      {.kind = HD_ARG_M, .divisible_by = 1, .align = 1, .max = MAX_SIZE},
+      {.kind = HD_ARG_TWIN, .divisible_by = 1, .align = ALIGN, .elem = elem},
+      {.kind = HD_ARG_M, .divisible_by = from.twin ? info->group : 1, .align = 1, .max = MAX_SIZE},
       {.kind = HD_ARG_K, .divisible_by = info->group, .align = 1, .max = MAX_SIZE},
       {.kind = HD_ARG_LDB, .divisible_by = 1, .align = 1, .at_least = {line, 1, 0, 1}}};
   for (size_t i = 0; i < HD_COUNT(args); i++)
-    m->arg[m->n_args++] = args[i];
+    if (args[i].kind != HD_ARG_TWIN || from.twin)
+      m->arg[m->n_args++] = args[i];
 }
 
 static void add_variant(heddle_elem elem, int32_t width, const hd_emit_kernel *emitted,
@@ -165,8 +175,8 @@ static heddle_status build(heddle_context *ctx, source from, const hd_target *ta
   c->name = hd_arena_printf(&c->arena, "%s_%s", name_of(from), type);
   c->schedule = "";
   const char *header = hd_arena_printf(
-      &c->arena, "Heddle %s. A dense matrix of %s, %spruned and packed.", HEDDLE_VERSION, type,
-      from.transposed ? "transposed, " : "");
+      &c->arena, "Heddle %s. A dense matrix of %s, %spruned and packed%s.", HEDDLE_VERSION, type,
+      from.transposed ? "transposed, " : "", from.twin ? ", with its transpose" : "");
   HD_TRY(hd_emit_ptx(ctx, module, &(hd_emit_options){.header = header}, &emitted));
   heddle_status status = make_manifest(ctx, from, target, module, &emitted, c, &manifest);
   if (status == HEDDLE_OK) {
@@ -189,12 +199,15 @@ static heddle_status compile(heddle_context *ctx, source from, const char *targe
         ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.type",
         "got %s; legal: bf16, f16, tf32, e4m3, e5m2, e3m2, e2m3, e2m1, s8, u8; nearest: %s",
         info ? info->name : "no type", info && info->kind != HEDDLE_FLOAT ? "s8" : "bf16");
+  if (from.twin && info->container_bits != 16)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.twin-type",
+                    "got %s; legal: bf16, f16; nearest: a pack of each matrix", info->name);
   target = target ? target : "";
   if (hd_target_parse(target, &chip) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.target",
                     "unknown target %s; nearest: %s",
                     target, hd_target_nearest(target));
-  HD_TRY(make_module(ctx, from, target, &module));
+  HD_TRY(make_module(ctx, &c->arena, from, target, &module));
   heddle_status status = build(ctx, from, chip, module, ptxas, c);
   hd_module_free(module);
   return status;
@@ -215,11 +228,16 @@ static heddle_status compile_one(heddle_context *ctx, source from, const char *t
 
 heddle_status heddle_pack_compile(heddle_context *ctx, heddle_elem elem, const char *target,
                                   const char *ptxas, heddle_compiled **compiled) {
-  return compile_one(ctx, (source){elem, false}, target, ptxas, compiled);
+  return compile_one(ctx, (source){.elem = elem}, target, ptxas, compiled);
 }
 
 heddle_status heddle_pack_compile_transposed(heddle_context *ctx, heddle_elem elem,
                                              const char *target, const char *ptxas,
                                              heddle_compiled **compiled) {
-  return compile_one(ctx, (source){elem, true}, target, ptxas, compiled);
+  return compile_one(ctx, (source){.elem = elem, .transposed = true}, target, ptxas, compiled);
+}
+
+heddle_status heddle_pack_compile_twin(heddle_context *ctx, heddle_elem elem, const char *target,
+                                       const char *ptxas, heddle_compiled **compiled) {
+  return compile_one(ctx, (source){.elem = elem, .twin = true}, target, ptxas, compiled);
 }

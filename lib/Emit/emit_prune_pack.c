@@ -2,7 +2,11 @@
  *
  * Lane 4g + q takes bytes 32q to 32q + 31 of rows g and g + 8. Of each row it keeps a chunk of 16
  * bytes of values. The chunk's codes are half of the lane's own metadata word (16-bit types, tf32),
- * or a whole word (8-bit types); then lanes q and q ^ 2 exchange one word. */
+ * or a whole word (8-bit types); then lanes q and q ^ 2 exchange one word.
+ *
+ * With a twin (16-bit types) the strip is transposed in registers: 64 rows of the transposed matrix
+ * by 16 elements. Lane 4g + q gets rows 2q + g % 2 and 8 below of strip g / 2 of a block, and
+ * stores the chunk that the strip's number in its slab says. */
 #include "Emit/emit_copy_rows.h"
 #include "Emit/emit_prune.h"
 #include "Emit/emit_strip.h"
@@ -57,6 +61,21 @@ static LLVMValueRef find_offset(hd_emitter *e, const strip *s, int64_t at) {
              : hd_emit_i64(e, at);
 }
 
+/* Transposes the strip: words w[h][i] are elements 16q + 2i, + 1 of row g + 8h, and become elements
+ * 8i' + 2i'', + 1 of a row of the transposed matrix, i = 4i' + i''. Each movmatrix transposes the
+ * same word of all lanes. A lane then has two elements of each of 8 rows; with its quad it gets
+ * two rows with 16 elements each. */
+static void transpose(hd_emitter *e, LLVMValueRef w[ROWS][WORDS], LLVMValueRef t[ROWS][WORDS]) {
+  enum { QUAD = 4 };
+  for (int h = 0; h < ROWS; h++)
+    for (int lower = 0; lower < ROWS; lower++) {
+      LLVMValueRef *quad = &t[lower][QUAD * h];
+      for (int i = 0; i < QUAD; i++)
+        quad[i] = hd_emit_movmatrix(e, w[h][QUAD * lower + i]);
+      hd_emit_transpose_quad(e, quad);
+    }
+}
+
 /* Loads the 8 words of the lane's part of a row; elements outside of the matrix are zeros. */
 static void load_row(hd_emitter *e, const strip *s, int h, LLVMValueRef w[WORDS]) {
   int64_t bytes = s->rank.bits / 8, vec = hd_op_int(s->op, HD_ATTR_VEC, 1);
@@ -69,58 +88,95 @@ static void load_row(hd_emitter *e, const strip *s, int h, LLVMValueRef w[WORDS]
   }
 }
 
-/* The block's address; the blocks of a slab are consecutive along k. */
-static LLVMValueRef find_block(hd_emitter *e, const strip *s, LLVMValueRef n_k_blocks) {
-  LLVMValueRef slab = hd_emit_widen(e, hd_emit_divi(e, s->row, HD_SLAB_ROWS));
-  LLVMValueRef index = hd_emit_add(e, hd_emit_mul(e, slab, hd_emit_widen(e, n_k_blocks)),
-                                   hd_emit_widen(e, s->k_block));
-  return hd_emit_global_at(e, hd_emit_get1(e, hd_prune_pack_packed(s->op)),
-                           hd_emit_muli(e, index, hd_block_bytes(s->elem)));
+/* Where a lane stores: a block, and there row g of a strip and 8 below it, chunk q of each. */
+typedef struct target {
+  LLVMValueRef block;       /* its address */
+  LLVMValueRef strip, g, q; /* i32 */
+} target;
+
+/* The address of a block; the blocks of a slab are consecutive along k. */
+static LLVMValueRef find_block(hd_emitter *e, const strip *s, LLVMValueRef packed,
+                               LLVMValueRef slab, LLVMValueRef k_block, LLVMValueRef k) {
+  int32_t each = hd_k_block_size(s->elem);
+  LLVMValueRef n_k_blocks = hd_emit_divi(e, hd_emit_addi(e, k, each - 1), each);
+  LLVMValueRef index = hd_emit_mul(e, hd_emit_widen(e, slab), hd_emit_widen(e, n_k_blocks));
+  index = hd_emit_add(e, index, hd_emit_widen(e, k_block));
+  return hd_emit_global_at(e, packed, hd_emit_muli(e, index, hd_block_bytes(s->elem)));
+}
+
+static target find_target(hd_emitter *e, const strip *s) {
+  LLVMValueRef slab = hd_emit_divi(e, s->row, HD_SLAB_ROWS);
+  LLVMValueRef packed = hd_emit_get1(e, hd_prune_pack_packed(s->op));
+  LLVMValueRef strips = hd_emit_divi(e, s->row, HD_STRIP_ROWS);
+  return (target){find_block(e, s, packed, slab, s->k_block, s->k),
+                  hd_emit_remi(e, strips, HD_SLAB_STRIPS), s->g, s->q};
+}
+
+/* In the twin slabs are k-blocks, and k-blocks slabs. */
+static target find_twin(hd_emitter *e, const strip *s, const target *own) {
+  LLVMValueRef slab = hd_emit_divi(e, s->row, HD_SLAB_ROWS);
+  LLVMValueRef packed = hd_emit_get1(e, hd_prune_pack_twin(s->op));
+  LLVMValueRef g = hd_emit_add(e, hd_emit_muli(e, s->q, 2), hd_emit_remi(e, s->g, 2));
+  return (target){find_block(e, s, packed, s->k_block, slab, s->m), hd_emit_divi(e, s->g, 2), g,
+                  own->strip};
 }
 
 /* Byte `bytes` of the block, plus `offset`, which depends on the strip and the lane. */
-static hd_place place(hd_emitter *e, LLVMValueRef block, LLVMValueRef offset, int64_t bytes) {
-  return (hd_place){hd_emit_global_at(e, block, hd_emit_widen(e, offset)), bytes, NULL};
+static hd_place place(hd_emitter *e, const target *to, LLVMValueRef offset, int64_t bytes) {
+  return (hd_place){hd_emit_global_at(e, to->block, hd_emit_widen(e, offset)), bytes, NULL};
 }
 
-/* ORDER hd_value_offset: stores chunk q of rows g and g + 8 of the strip. */
-static void store_values(hd_emitter *e, const strip *s, LLVMValueRef block, LLVMValueRef in_slab,
-                         LLVMValueRef values[ROWS][VALUES]) {
-  LLVMValueRef step = hd_emit_divi(e, s->q, 2), half = hd_emit_remi(e, s->q, 2);
+/* ORDER hd_value_offset. */
+static void store_values(hd_emitter *e, const target *to, LLVMValueRef values[ROWS][VALUES]) {
+  LLVMValueRef step = hd_emit_divi(e, to->q, 2), half = hd_emit_remi(e, to->q, 2);
   LLVMValueRef offset = hd_emit_add(e, hd_emit_muli(e, step, HD_STEP_VALUE_BYTES),
                                     hd_emit_muli(e, half, HD_CORE_BYTES));
-  offset = hd_emit_add(e, offset, hd_emit_muli(e, s->g, HD_CHUNK_BYTES));
-  offset = hd_emit_add(e, offset, hd_emit_muli(e, in_slab, HD_STRIP_VALUE_BYTES));
+  offset = hd_emit_add(e, offset, hd_emit_muli(e, to->g, HD_CHUNK_BYTES));
+  offset = hd_emit_add(e, offset, hd_emit_muli(e, to->strip, HD_STRIP_VALUE_BYTES));
   for (int h = 0; h < ROWS; h++)
-    hd_emit_put_words(e, place(e, block, offset, h * 2 * HD_CORE_BYTES), values[h], VALUES);
+    hd_emit_put_words(e, place(e, to, offset, h * 2 * HD_CORE_BYTES), values[h], VALUES);
+}
+
+static LLVMValueRef find_thread(hd_emitter *e, LLVMValueRef g, LLVMValueRef in_quad) {
+  return hd_emit_add(e, hd_emit_muli(e, g, 4), in_quad);
 }
 
 /* 8-bit types: this lane has run q of rows g and g + 8. In the packed format, word s of thread
  * 2p + h of the quad is run 2s + p of row g + 8h. So lane 2s + p writes the words of thread 2p + s,
  * and sends the other row's codes to lane q ^ 2. Returns the thread. */
-static LLVMValueRef exchange_codes(hd_emitter *e, const strip *s, const LLVMValueRef codes[ROWS],
+static LLVMValueRef exchange_codes(hd_emitter *e, const target *to, const LLVMValueRef codes[ROWS],
                                    LLVMValueRef word[2]) {
-  LLVMValueRef step = hd_emit_divi(e, s->q, 2), p = hd_emit_remi(e, s->q, 2);
+  LLVMValueRef step = hd_emit_divi(e, to->q, 2), p = hd_emit_remi(e, to->q, 2);
   LLVMValueRef upper = hd_emit_eqi(e, step, 1);
   LLVMValueRef got = hd_emit_shfl_xor(e, hd_emit_select(e, upper, codes[0], codes[1]), 2);
   word[0] = hd_emit_select(e, upper, got, codes[0]);
   word[1] = hd_emit_select(e, upper, codes[1], got);
-  LLVMValueRef in_quad = hd_emit_add(e, hd_emit_muli(e, p, 2), step);
-  return hd_emit_add(e, hd_emit_muli(e, s->g, 4), in_quad);
+  return find_thread(e, to->g, hd_emit_add(e, hd_emit_muli(e, p, 2), step));
 }
 
 /* ORDER hd_code_offset. */
-static void store_codes(hd_emitter *e, const strip *s, LLVMValueRef block, LLVMValueRef in_slab,
+static void store_codes(hd_emitter *e, const strip *s, const target *to,
                         const LLVMValueRef codes[ROWS]) {
   int32_t n_words = hd_block_meta_words(s->elem);
-  LLVMValueRef thread = e->lane, word[2];
-  if (n_words == 1)
+  LLVMValueRef thread, word[2];
+  if (n_words == 1) {
     word[0] = hd_emit_permute(e, codes[0], codes[1], HD_LOW_HALVES);
-  else
-    thread = exchange_codes(e, s, codes, word);
+    thread = find_thread(e, to->g, to->q);
+  } else {
+    thread = exchange_codes(e, to, codes, word);
+  }
   LLVMValueRef offset = hd_emit_add(e, hd_emit_muli(e, thread, n_words * HD_WORD_BYTES),
-                                    hd_emit_muli(e, in_slab, n_words * HD_META_STRIP_BYTES));
-  hd_emit_put_words(e, place(e, block, offset, HD_BLOCK_VALUE_BYTES), word, n_words);
+                                    hd_emit_muli(e, to->strip, n_words * HD_META_STRIP_BYTES));
+  hd_emit_put_words(e, place(e, to, offset, HD_BLOCK_VALUE_BYTES), word, n_words);
+}
+
+static void prune_and_store(hd_emitter *e, const strip *s, const target *to,
+                            LLVMValueRef w[ROWS][WORDS]) {
+  LLVMValueRef values[ROWS][VALUES], codes[ROWS];
+  for (int h = 0; h < ROWS; h++)
+    codes[h] = hd_emit_keep(e, &s->rank, w[h], values[h]);
+  store_values(e, to, values);
+  store_codes(e, s, to, codes);
 }
 
 static heddle_status find_strip(hd_emitter *e, const hd_op *op, strip *s) {
@@ -140,6 +196,11 @@ static heddle_status find_strip(hd_emitter *e, const hd_op *op, strip *s) {
                     "got vec = %lld of elements of %lld bytes; legal: %s; nearest: %lld",
                     (long long)vec, (long long)bytes,
                     vec < bytes ? "whole elements" : "with trans one element", (long long)bytes);
+  if (hd_prune_pack_twin(op) && (bytes != 2 || hd_op_has(op, HD_ATTR_TRANS)))
+    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.prune-pack",
+                    "got a twin of %s%s; legal: elements of 16 bits without trans; nearest: bf16",
+                    heddle_elem_get(s->elem)->name,
+                    hd_op_has(op, HD_ATTR_TRANS) ? " with trans" : "");
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   s->g = hd_emit_divi(e, e->lane, 4);
   s->q = hd_emit_remi(e, e->lane, 4);
@@ -150,18 +211,18 @@ static heddle_status find_strip(hd_emitter *e, const hd_op *op, strip *s) {
 heddle_status hd_emit_op_prune_pack(hd_emitter *e, const hd_op *op) {
   strip s;
   HD_TRY(find_strip(e, op, &s));
-  int32_t k_block = hd_k_block_size(s.elem);
-  LLVMValueRef n_k_blocks = hd_emit_divi(e, hd_emit_addi(e, s.k, k_block - 1), k_block);
-  LLVMBasicBlockRef join = hd_emit_if(e, hd_emit_lt(e, s.k_block, n_k_blocks), "in_k");
-  LLVMValueRef w[ROWS][WORDS], values[ROWS][VALUES], codes[ROWS];
-  LLVMValueRef in_slab = hd_emit_remi(e, hd_emit_divi(e, s.row, HD_STRIP_ROWS), HD_SLAB_STRIPS);
+  LLVMValueRef inside = hd_emit_lt(e, hd_emit_muli(e, s.k_block, hd_k_block_size(s.elem)), s.k);
+  LLVMBasicBlockRef join = hd_emit_if(e, inside, "in_k");
+  LLVMValueRef w[ROWS][WORDS], transposed[ROWS][WORDS];
   for (int h = 0; h < ROWS; h++)
     load_row(e, &s, h, w[h]);
-  for (int h = 0; h < ROWS; h++)
-    codes[h] = hd_emit_keep(e, &s.rank, w[h], values[h]);
-  LLVMValueRef block = find_block(e, &s, n_k_blocks);
-  store_values(e, &s, block, in_slab, values);
-  store_codes(e, &s, block, in_slab, codes);
+  target own = find_target(e, &s);
+  prune_and_store(e, &s, &own, w);
+  if (hd_prune_pack_twin(op)) {
+    target twin = find_twin(e, &s, &own);
+    transpose(e, w, transposed);
+    prune_and_store(e, &s, &twin, transposed);
+  }
   hd_emit_endif(e, join);
   return HEDDLE_OK;
 }

@@ -31,7 +31,7 @@ static inline bool hd_arg_is_weights(hd_arg_kind kind) {
 }
 /* is_result: a launch overwrites the argument. is_written: the results and the workspace. */
 static inline bool hd_arg_is_result(hd_arg_kind kind) {
-  return kind == HD_ARG_D || kind == HD_ARG_SCALE_D;
+  return kind == HD_ARG_D || kind == HD_ARG_SCALE_D || kind == HD_ARG_TWIN;
 }
 static inline bool hd_arg_is_written(hd_arg_kind kind) {
   return hd_arg_is_result(kind) || kind == HD_ARG_WORKSPACE;

@@ -3,13 +3,23 @@
 #include "Support/diag.h"
 #include "heddle/pack.h"
 
-heddle_status heddle_pack_device(heddle_context *ctx, const heddle_kernel *kernel, uint64_t m,
-                                 uint64_t k, const void *dense, size_t row_bytes, void *payload,
-                                 void *stream) {
-  if (!hd_manifest_is_pack(&kernel->manifest))
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "pack.kernel",
-                    "got kernel %s, which multiplies; legal: a kernel of heddle_pack_compile",
-                    kernel->manifest.name);
+static heddle_status check_kernel(heddle_context *ctx, const hd_manifest *manifest, bool twin) {
+  bool is_pack = hd_manifest_is_pack(manifest);
+  bool has_twin = hd_manifest_arg(manifest, HD_ARG_TWIN) != NULL;
+  if (is_pack && has_twin == twin)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "pack.kernel",
+                  "got kernel %s, which %s; legal: a kernel of %s", manifest->name,
+                  !is_pack   ? "multiplies"
+                  : has_twin ? "packs the transposed matrix, too"
+                             : "packs one matrix",
+                  twin ? "heddle_pack_compile_twin" : "heddle_pack_compile");
+}
+
+/* twin: NULL if the kernel has none. */
+static heddle_status launch(heddle_context *ctx, const heddle_kernel *kernel, uint64_t m,
+                            uint64_t k, const void *dense, size_t row_bytes, void *payload,
+                            void *twin, void *stream) {
   /* The launch cannot detect these errors, because it counts elements in 31 bits. */
   size_t bytes = heddle_elem_get(kernel->manifest.a_elem)->container_bits / 8;
   if (m > INT32_MAX || k > INT32_MAX)
@@ -23,8 +33,23 @@ heddle_status heddle_pack_device(heddle_context *ctx, const heddle_kernel *kerne
   hd_values values = {0};
   values.v[HD_ARG_B] = (uint64_t)(uintptr_t)dense;
   values.v[HD_ARG_D] = (uint64_t)(uintptr_t)payload;
+  values.v[HD_ARG_TWIN] = (uint64_t)(uintptr_t)twin;
   values.v[HD_ARG_M] = m;
   values.v[HD_ARG_K] = k;
   values.v[HD_ARG_LDB] = row_bytes / bytes;
   return hd_kernel_launch_values(ctx, kernel, &values, stream);
+}
+
+heddle_status heddle_pack_device(heddle_context *ctx, const heddle_kernel *kernel, uint64_t m,
+                                 uint64_t k, const void *dense, size_t row_bytes, void *payload,
+                                 void *stream) {
+  HD_TRY(check_kernel(ctx, &kernel->manifest, false));
+  return launch(ctx, kernel, m, k, dense, row_bytes, payload, NULL, stream);
+}
+
+heddle_status heddle_pack_device_twin(heddle_context *ctx, const heddle_kernel *kernel, uint64_t m,
+                                      uint64_t k, const void *dense, size_t row_bytes,
+                                      void *payload, void *twin, void *stream) {
+  HD_TRY(check_kernel(ctx, &kernel->manifest, true));
+  return launch(ctx, kernel, m, k, dense, row_bytes, payload, twin, stream);
 }

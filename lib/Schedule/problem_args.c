@@ -91,6 +91,7 @@ bool hd_problem_takes(const hd_problem *p, hd_arg_kind arg) {
   case HD_ARG_BETA:
     return p->beta;
   case HD_ARG_NONE:
+  case HD_ARG_TWIN:
   case HD_ARG_WORKSPACE: /* depends on the schedule */
     return false;
   default:

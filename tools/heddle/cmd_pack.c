@@ -21,23 +21,44 @@ typedef struct pack_args {
   int64_t n_matrices; /* of a batch; 0: no batch */
   int64_t threads;
   const char *device; /* NULL: on the host; "sim", or a device number */
+  const char *twin;   /* the file of the packed transposed matrix, or NULL */
 } pack_args;
 
+/* Packs the transposed matrix on the host; elements have 16 bits. */
+static heddle_status prune_pack_twin(sparse_job *job, heddle_family family,
+                                     const heddle_prune_pack_options *options, void *payload) {
+  uint16_t *transposed = hd_try_malloc(job->ctx, job->m * job->k * sizeof *transposed, "the twin");
+  if (!transposed)
+    return HEDDLE_NO_MEMORY;
+  for (uint64_t i = 0; i < job->m; i++)
+    for (uint64_t j = 0; j < job->k; j++)
+      memcpy(&transposed[j * job->m + i],
+             (const char *)job->dense + i * job->row_bytes + j * sizeof *transposed,
+             sizeof *transposed);
+  heddle_status status =
+      heddle_sparse_prune_pack(job->ctx, job->elem, family, job->k, job->m, transposed,
+                               job->m * sizeof *transposed, options, payload);
+  hd_free(transposed);
+  return status;
+}
+
 static heddle_status prune_pack(sparse_job *job, heddle_family family, const pack_args *a,
-                                size_t n_bytes, void *payload) {
+                                const pack_result *to) {
   if (a->device && strcmp(a->device, "sim") == 0)
-    return pack_in_simulator(job, payload, n_bytes);
+    return pack_in_simulator(job, to);
   if (a->device)
-    return pack_on_device(job, atoi(a->device), payload, n_bytes);
+    return pack_on_device(job, atoi(a->device), to);
   heddle_prune_pack_options options = {.n_threads = (int32_t)a->threads};
-  return heddle_sparse_prune_pack(job->ctx, job->elem, family, job->m, job->k, job->dense,
-                                  job->row_bytes, &options, payload);
+  HD_TRY(heddle_sparse_prune_pack(job->ctx, job->elem, family, job->m, job->k, job->dense,
+                                  job->row_bytes, &options, to->payload));
+  return to->twin ? prune_pack_twin(job, family, &options, to->twin) : HEDDLE_OK;
 }
 
 static heddle_status pack_into(sparse_job *job, heddle_family family, const pack_args *a,
-                               size_t n_bytes, void *payload) {
+                               const pack_result *to) {
+  void *payload = to->payload;
   if (a->prune)
-    return prune_pack(job, family, a, n_bytes, payload);
+    return prune_pack(job, family, a, to);
   if (job->kind == SPARSE_DENSE)
     return heddle_sparse_pack_dense(job->ctx, job->elem, family, job->m, job->k, job->dense,
                                     job->row_bytes, payload);
@@ -97,14 +118,14 @@ static heddle_status separate(sparse_job *job, uint64_t n) {
 /* The minimum of many runs, over at least half a second: other load on the machine only adds
  * time. */
 static heddle_status time_on_host(sparse_job *job, heddle_family family, const pack_args *a,
-                                  size_t n_bytes, void *payload, double *seconds) {
+                                  const pack_result *to, double *seconds) {
   enum { MIN_RUNS = 5 };
   const double at_least_s = 0.5;
   double began = hd_clock_seconds();
   *seconds = HUGE_VAL;
   for (int run = 0; run < MIN_RUNS || hd_clock_seconds() - began < at_least_s; run++) {
     double start = hd_clock_seconds();
-    HD_TRY(prune_pack(job, family, a, n_bytes, payload));
+    HD_TRY(prune_pack(job, family, a, to));
     *seconds = fmin(*seconds, hd_clock_seconds() - start);
   }
   return HEDDLE_OK;
@@ -117,25 +138,74 @@ static void print_speed(const sparse_job *job, double seconds) {
 }
 
 static heddle_status print_time(sparse_job *job, heddle_family family, const pack_args *a,
-                                size_t n_bytes, void *payload) {
+                                const pack_result *to) {
   double seconds;
   pack_speed speed;
   if (a->device) {
-    HD_TRY(pack_time_on_device(job, atoi(a->device), n_bytes, &speed));
+    HD_TRY(pack_time_on_device(job, atoi(a->device), to, &speed));
     print_speed(job, speed.seconds);
     printf(", %s, %.1f us, %.3f of a copy of the same bytes\n", speed.device, speed.seconds * 1e6,
            speed.copy_seconds / speed.seconds);
     return HEDDLE_OK;
   }
-  HD_TRY(time_on_host(job, family, a, n_bytes, payload, &seconds));
+  HD_TRY(time_on_host(job, family, a, to, &seconds));
   print_speed(job, seconds);
   printf(", %lld %s\n", (long long)a->threads, a->threads == 1 ? "thread" : "threads");
   return HEDDLE_OK;
 }
 
-static heddle_status pack(sparse_job *job, const pack_args *a) {
+/* An image of a packed matrix, and the job that writes it. */
+typedef struct output {
+  sparse_job job;
   heddle_sparse_info info;
-  uint8_t *image;
+  uint8_t *image; /* owned; NULL: none */
+} output;
+
+static heddle_status make_output(const sparse_job *job, heddle_family family, output *o) {
+  o->job = *job;
+  return sparse_image(&o->job, HEDDLE_SPARSE_PACKED, family, &o->info, &o->image);
+}
+
+static heddle_status make_twin(const sparse_job *job, heddle_family family, const char *path,
+                               output *o) {
+  sparse_job twin = *job;
+  if (heddle_elem_get(job->elem)->container_bits != 16)
+    return hd_error(job->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.twin-type",
+                    "got %s; legal: bf16, f16; nearest: heddle pack of the transposed matrix",
+                    heddle_elem_get(job->elem)->name);
+  twin.m = job->k;
+  twin.k = job->m;
+  twin.out = path;
+  return make_output(&twin, family, o);
+}
+
+static heddle_status write_output(output *o) {
+  uint8_t *image = o->image;
+  o->image = NULL;
+  return image ? sparse_write_image(&o->job, &o->info, image) : HEDDLE_OK;
+}
+
+static void *payload_of(const output *o) {
+  return o->image ? o->image + o->info.payload_offset : NULL;
+}
+
+static heddle_status pack_and_write(sparse_job *job, heddle_family family, const pack_args *a,
+                                    output *own, output *twin) {
+  HD_TRY(make_output(job, family, own));
+  own->info.pair = a->pair;
+  if (a->twin)
+    HD_TRY(make_twin(job, family, a->twin, twin));
+  const pack_result to = {payload_of(own), payload_of(twin), own->info.payload_bytes,
+                          twin->info.payload_bytes};
+  HD_TRY(pack_into(job, family, a, &to));
+  if (a->time)
+    return print_time(job, family, a, &to);
+  HD_TRY(write_output(own));
+  return write_output(twin);
+}
+
+static heddle_status pack(sparse_job *job, const pack_args *a) {
+  output own = {0}, twin = {0};
   unsigned dense = 1u << SPARSE_DENSE, canonical = 1u << SPARSE_CANONICAL_FILE;
   HD_TRY(sparse_read(job, a->prune ? dense : dense | canonical,
                      a->prune ? "only a dense matrix can be pruned" : "it is already packed"));
@@ -144,15 +214,9 @@ static heddle_status pack(sparse_job *job, const pack_args *a) {
   heddle_family family = a->family == HEDDLE_FAMILY_NONE ? default_family(job) : a->family;
   if (a->pair)
     HD_TRY(interleave(job));
-  HD_TRY(sparse_image(job, HEDDLE_SPARSE_PACKED, family, &info, &image));
-  info.pair = a->pair;
-  uint8_t *payload = image + info.payload_offset;
-  heddle_status status = pack_into(job, family, a, info.payload_bytes, payload);
-  if (status == HEDDLE_OK && !a->time)
-    return sparse_write_image(job, &info, image);
-  if (status == HEDDLE_OK)
-    status = print_time(job, family, a, info.payload_bytes, payload);
-  hd_free(image);
+  heddle_status status = pack_and_write(job, family, a, &own, &twin);
+  hd_free(own.image);
+  hd_free(twin.image);
   return status;
 }
 
@@ -176,6 +240,11 @@ static int check_args(const pack_args *a) {
   if (a->threads < 1 || a->threads > MAX_THREADS)
     return cli_usage_error("sparse.threads", "got --threads %lld; legal: 1 to %d; nearest: %d",
                            (long long)a->threads, MAX_THREADS, a->threads < 1 ? 1 : MAX_THREADS);
+  if (a->twin && (!a->prune || a->pair || a->n_matrices))
+    return cli_usage_error("sparse.twin", "got --twin %s; legal: with --prune, without --pair and "
+                                          "--batch; nearest: --prune --twin %s",
+                           !a->prune ? "without --prune" : a->pair ? "with --pair" : "with --batch",
+                           a->twin);
   if (a->time && !a->prune)
     return cli_usage_error("sparse.time", "got --time without --prune; legal: both; nearest: "
                                           "--prune --time");
@@ -210,12 +279,14 @@ int cmd_pack(int argc, char **argv) {
        "with --prune: 1 to 64 threads (default: all processors)"},
       {"device", CLI_TEXT, &a.device, "I",
        "with --prune: use a kernel on device number I, or `sim` to simulate it"},
+      {"twin", CLI_TEXT, &a.twin, "FILE",
+       "with --prune: also pack the transposed matrix (bf16, f16), for the gradient"},
       {"time", CLI_FLAG, &a.time, NULL, "with --prune: print the speed, and write nothing"},
       {"o", CLI_TEXT, &job.out, "OUT", SPARSE_OUT_ABOUT},
       {0}};
   const cli_command command = {
       .usage = "pack IN [--type T] [--family mma|wgmma] [--pair] [--batch G] "
-               "[--prune [--threads N | --device I] [--time]] [-o OUT]",
+               "[--prune [--threads N | --device I] [--twin FILE] [--time]] [-o OUT]",
       .about = "Converts a canonical file, or a dense .npy matrix that is 2:4 sparse, to the\n"
                "packed format: the bytes that a kernel reads as A, the same for every schedule,\n"
                "tile and N (docs/format.md). --prune accepts any dense matrix.",
@@ -223,6 +294,7 @@ int cmd_pack(int argc, char **argv) {
                   "heddle pack w.npy --type bf16 --prune -o w.packed\n"
                   "heddle pack w.npy --type bf16 --prune --threads 2 --time\n"
                   "heddle pack w.npy --type bf16 --prune --device 0 -o w.packed\n"
+                  "heddle pack w.npy --type bf16 --prune --twin wt.packed -o w.packed\n"
                   "heddle pack w.canonical --family mma -o w.packed\n"
                   "heddle pack w24.npy --type bf16 --pair -o gate_up.packed\n"
                   "heddle pack w24.npy --type bf16 --batch 4 -o batch.packed\n",

@@ -16,7 +16,7 @@ typedef struct work {
   heddle_runtime *runtime;
   hd_device *device;
   heddle_kernel *kernel;
-  hd_buffer dense, packed;
+  hd_buffer dense, packed, twin; /* twin: of 0 bytes if not wanted */
 } work;
 
 static void close_work(work *w) {
@@ -24,16 +24,23 @@ static void close_work(work *w) {
   if (w->device) {
     hd_buffer_free(w->device, &w->dense);
     hd_buffer_free(w->device, &w->packed);
+    hd_buffer_free(w->device, &w->twin);
     hd_device_close(w->device);
   }
   heddle_runtime_free(w->runtime);
 }
 
-static heddle_status load(work *w) {
+static heddle_status compile(const sparse_job *job, bool twin, const char *target,
+                             heddle_compiled **compiled) {
+  return (twin ? heddle_pack_compile_twin : heddle_pack_compile)(job->ctx, job->elem, target, NULL,
+                                                                 compiled);
+}
+
+static heddle_status load(work *w, bool twin) {
   heddle_compiled *compiled;
   heddle_image image = {0};
   size_t n;
-  HD_TRY(heddle_pack_compile(w->ctx, w->job->elem, w->device->info.target, NULL, &compiled));
+  HD_TRY(compile(w->job, twin, w->device->info.target, &compiled));
   image.ptx = heddle_compiled_ptx(compiled, &image.ptx_bytes);
   const char *manifest = heddle_compiled_manifest(compiled, &n);
   heddle_status status =
@@ -42,51 +49,66 @@ static heddle_status load(work *w) {
   return status;
 }
 
-/* Uploads the matrix and poisons the payload. Call close_work even on failure. */
-static heddle_status open_work(work *w, int ordinal, size_t n_bytes) {
+/* Uploads the matrix and poisons the payloads. Call close_work even on failure. */
+static heddle_status open_work(work *w, int ordinal, const pack_result *result) {
   heddle_context *ctx = w->ctx;
   HD_TRY(heddle_runtime_create(ctx, NULL, &w->runtime));
   HD_TRY(hd_device_open(ctx, w->runtime, ordinal, &w->device));
-  HD_TRY(load(w));
+  HD_TRY(load(w, result->twin));
   HD_TRY(hd_buffer_create(ctx, w->device, (size_t)w->job->m * w->job->row_bytes, 0, &w->dense));
-  HD_TRY(hd_buffer_create(ctx, w->device, n_bytes, 0, &w->packed));
+  HD_TRY(hd_buffer_create(ctx, w->device, result->n_bytes, 0, &w->packed));
+  if (result->twin)
+    HD_TRY(hd_buffer_create(ctx, w->device, result->n_twin, 0, &w->twin));
   return hd_buffer_upload(ctx, w->device, &w->dense, w->job->dense);
 }
 
 static heddle_status launch(heddle_context *ctx, void *user, size_t index, void *stream) {
   const work *w = user;
+  const sparse_job *job = w->job;
+  const void *dense = (const void *)(uintptr_t)w->dense.address;
+  void *packed = (void *)(uintptr_t)w->packed.address, *twin = (void *)(uintptr_t)w->twin.address;
   (void)index;
-  return heddle_pack_device(ctx, w->kernel, w->job->m, w->job->k,
-                            (const void *)(uintptr_t)w->dense.address, w->job->row_bytes,
-                            (void *)(uintptr_t)w->packed.address, stream);
+  if (twin)
+    return heddle_pack_device_twin(ctx, w->kernel, job->m, job->k, dense, job->row_bytes, packed,
+                                   twin, stream);
+  return heddle_pack_device(ctx, w->kernel, job->m, job->k, dense, job->row_bytes, packed, stream);
 }
 
-heddle_status pack_on_device(const sparse_job *job, int ordinal, void *payload, size_t n_bytes) {
+static heddle_status fetch(work *w, hd_buffer *buffer, const char *what, void *to) {
+  HD_TRY(hd_buffer_check(w->ctx, w->device, buffer, what));
+  return hd_buffer_download(w->ctx, w->device, buffer, to);
+}
+
+heddle_status pack_on_device(const sparse_job *job, int ordinal, const pack_result *result) {
   work w = {.ctx = job->ctx, .job = job};
-  heddle_status status = open_work(&w, ordinal, n_bytes);
+  heddle_status status = open_work(&w, ordinal, result);
   if (status == HEDDLE_OK)
     status = launch(w.ctx, &w, 0, w.device->stream);
   if (status == HEDDLE_OK)
     status = hd_device_sync(w.ctx, w.device);
   if (status == HEDDLE_OK)
-    status = hd_buffer_check(w.ctx, w.device, &w.packed, "the payload");
-  if (status == HEDDLE_OK)
-    status = hd_buffer_download(w.ctx, w.device, &w.packed, payload);
+    status = fetch(&w, &w.packed, "the payload", result->payload);
+  if (status == HEDDLE_OK && result->twin)
+    status = fetch(&w, &w.twin, "the twin", result->twin);
   close_work(&w);
   return status;
 }
 
-heddle_status pack_in_simulator(const sparse_job *job, void *payload, size_t n_bytes) {
+heddle_status pack_in_simulator(const sparse_job *job, const pack_result *result) {
+  enum { MOST_ARGS = 6 };
   heddle_compiled *compiled;
   size_t bytes = heddle_elem_get(job->elem)->container_bits / 8u;
-  HD_TRY(heddle_pack_compile(job->ctx, job->elem, "sm_90a", NULL, &compiled));
-  const heddle_arg args[] = {{.ptr = job->dense},
-                             {.ptr = payload},
-                             {.i32 = (int32_t)job->m},
-                             {.i32 = (int32_t)job->k},
-                             {.i64 = (int64_t)(job->row_bytes / bytes)}};
-  const size_t arg_bytes[] = {(size_t)job->m * job->row_bytes, n_bytes, 0, 0, 0};
-  heddle_simulation s = {.args = args, .arg_bytes = arg_bytes, .n_args = HD_COUNT(args)};
+  HD_TRY(compile(job, result->twin, "sm_90a", &compiled));
+  heddle_arg args[MOST_ARGS] = {{.ptr = job->dense}, {.ptr = result->payload}};
+  size_t arg_bytes[MOST_ARGS] = {(size_t)job->m * job->row_bytes, result->n_bytes}, n = 2;
+  if (result->twin) {
+    args[n].ptr = result->twin;
+    arg_bytes[n++] = result->n_twin;
+  }
+  args[n++].i32 = (int32_t)job->m;
+  args[n++].i32 = (int32_t)job->k;
+  args[n++].i64 = (int64_t)(job->row_bytes / bytes);
+  heddle_simulation s = {.args = args, .arg_bytes = arg_bytes, .n_args = n};
   s.manifest = heddle_compiled_manifest(compiled, &s.manifest_bytes);
   s.ptx = heddle_compiled_ptx(compiled, &s.ptx_bytes);
   heddle_status status = heddle_simulate(job->ctx, &s);
@@ -122,7 +144,7 @@ static heddle_status best_of(const work *w, hd_launch_fn fn, void *user, double 
 }
 
 static heddle_status time_copy(const work *w, double *seconds) {
-  size_t half = (w->dense.n_bytes + w->packed.n_bytes) / 2;
+  size_t half = (w->dense.n_bytes + w->packed.n_bytes + w->twin.n_bytes) / 2;
   copy c = {.cu = &w->runtime->cu};
   HD_TRY(hd_buffer_create(w->ctx, w->device, half, 0, &c.from));
   heddle_status status = hd_buffer_create(w->ctx, w->device, half, 0, &c.to);
@@ -133,10 +155,10 @@ static heddle_status time_copy(const work *w, double *seconds) {
   return status;
 }
 
-heddle_status pack_time_on_device(const sparse_job *job, int ordinal, size_t n_bytes,
+heddle_status pack_time_on_device(const sparse_job *job, int ordinal, const pack_result *result,
                                   pack_speed *speed) {
   work w = {.ctx = job->ctx, .job = job};
-  heddle_status status = open_work(&w, ordinal, n_bytes);
+  heddle_status status = open_work(&w, ordinal, result);
   if (status == HEDDLE_OK)
     status = best_of(&w, launch, &w, &speed->seconds);
   if (status == HEDDLE_OK)

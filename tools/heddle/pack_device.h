@@ -4,17 +4,23 @@
 
 #include "sparse_io.h"
 
-/* Packs job->dense into n_bytes of payload. ordinal: number of the device. */
-heddle_status pack_on_device(const sparse_job *job, int ordinal, void *payload, size_t n_bytes);
+/* The payload of the matrix, and that of the transposed matrix (NULL: not wanted). */
+typedef struct pack_result {
+  void *payload, *twin;
+  size_t n_bytes, n_twin;
+} pack_result;
+
+/* Packs job->dense. ordinal: number of the device. */
+heddle_status pack_on_device(const sparse_job *job, int ordinal, const pack_result *result);
 /* The same with the kernel for sm_90a, simulated. */
-heddle_status pack_in_simulator(const sparse_job *job, void *payload, size_t n_bytes);
+heddle_status pack_in_simulator(const sparse_job *job, const pack_result *result);
 
 /* Time on the device, with that of a copy that moves as many bytes. */
 typedef struct pack_speed {
   char device[128];
   double seconds, copy_seconds;
 } pack_speed;
-heddle_status pack_time_on_device(const sparse_job *job, int ordinal, size_t n_bytes,
+heddle_status pack_time_on_device(const sparse_job *job, int ordinal, const pack_result *result,
                                   pack_speed *speed);
 
 #endif

@@ -6,6 +6,7 @@ from torch import nn
 
 import heddle
 import heddle.torch as ht
+from heddle.torch import formats
 
 
 def equal_to_the_host():
@@ -17,6 +18,10 @@ def equal_to_the_host():
         assert np.array_equal(ht.pack(w).cpu().numpy(), host.payload), type
         transposed = w.view(torch.uint8).view(200, 520, -1).transpose(0, 1).contiguous().view(dtype).view(520, 200)
         assert np.array_equal(ht.pack(transposed, transposed=True).cpu().numpy(), host.payload), type
+        out, twin = ht.pack(w), ht.pack(w, transposed=True)
+        both = torch.zeros_like(out), torch.zeros_like(twin)
+        formats.pack_with_twin(w, *both)
+        assert torch.equal(both[0], out) and torch.equal(both[1], twin), type
     print("device bytes = host bytes: 5 types")
 
 
@@ -28,16 +33,20 @@ w = torch.randn(m, k, device=DEVICE).bfloat16()
 copy = seconds(lambda: w.clone())
 eager = seconds(lambda: ht.pack(w))
 twin = seconds(lambda: ht.pack(w, transposed=True))
+packs = ht.pack(w), ht.pack(w, transposed=True)
+both = seconds(lambda: formats.pack_with_twin(w, *packs))
 packer = torch.compile(ht.pack, dynamic=False)
 packer(w)
 fused = seconds(lambda: packer(w))
 n_bytes = w.nbytes + ht.packed_bytes(m, k, w.dtype)
-for name, t in (("a copy", copy), ("prune + pack, eager", eager), ("transposed", twin), ("prune + pack, torch.compile", fused)):
+for name, t in (("a copy", copy), ("prune + pack, eager", eager), ("transposed", twin), ("both", both),
+                ("prune + pack, torch.compile", fused)):
     print(f"{name:28} {t * 1e3:8.2f} ms")
 note("pack_over_copy_eager", copy / eager), note("transposed_over_copy", copy / twin)
-note("pack_over_copy_compiled", copy / fused)
+note("pack_over_copy_compiled", copy / fused), note("both_over_copy", copy / both)
 print(f"of a copy's speed, bytes alike: eager {copy / eager * n_bytes / (2 * w.nbytes):.3f}, "
-      f"transposed {copy / twin * n_bytes / (2 * w.nbytes):.3f}, compiled {copy / fused * n_bytes / (2 * w.nbytes):.3f}")
+      f"transposed {copy / twin * n_bytes / (2 * w.nbytes):.3f}, compiled {copy / fused * n_bytes / (2 * w.nbytes):.3f}, "
+      f"both {copy / both * (2 * n_bytes - w.nbytes) / (2 * w.nbytes):.3f}")
 layers = nn.ModuleList(nn.Linear(4096, size, bias=False, device=DEVICE, dtype=torch.bfloat16)
                        for size in (6144, 4096, 28672, 14336))
 torch.cuda.synchronize()

@@ -6,6 +6,7 @@ from common import DEVICE, args, finish, kernels_of, left, median_of, note, seco
 from torch import nn
 
 import heddle.torch as ht
+from heddle.torch import formats
 
 TOKENS, D_MODEL, D_FFN = (4096, 4096, 14336) if DEVICE == "cuda" else (64, 128, 256)
 STEPS, ROUNDS = 8, 7
@@ -58,6 +59,7 @@ g, w, sparse = torch.randn_like(nets["sparse"][0].weight), nets["sparse"][0].wei
 mask, pruned = sparse[0].mask, sparse[0].pruned
 for name, f in (("g.mul_(mask)", lambda: g.mul_(mask)), ("g.masked_fill_(pruned, 0)", lambda: g.masked_fill_(pruned, 0)),
                 ("pack", lambda: ht.pack(w)), ("pack, transposed", lambda: ht.pack(w, transposed=True)),
+                ("both packs", lambda: formats.pack_with_twin(w, sparse[0].packed, sparse[0].packed_t)),
                 ("two_way_mask", lambda: ht.two_way_mask(w)), ("clone", lambda: w.clone())):
     print(f"of {tuple(w.shape)}: {name:26} {seconds(f, 9) * 1e6:9.1f} us")
 repack = {masked: seconds(lambda: ht.repack(sparse, masked=masked), 9) for masked in (True, False)}

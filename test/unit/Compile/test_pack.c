@@ -86,17 +86,25 @@ static void close_packer(packer *p) {
   heddle_context_free(p->ctx);
 }
 
-/* m, k: the sizes of the packed matrix. */
-static void *simulated(const packer *p, const matrix *x, uint64_t m, uint64_t k, size_t n_bytes) {
+static uint8_t *poisoned(size_t n_bytes) {
   uint8_t *payload = hd_xmalloc(n_bytes);
   memset(payload, 0xee, n_bytes);
-  heddle_arg args[] = {{.ptr = x->data + x->offset},
-                       {.ptr = payload},
-                       {.i32 = (int32_t)m},
-                       {.i32 = (int32_t)k},
-                       {.i64 = (int64_t)(x->pitch / x->bytes)}};
-  size_t arg_bytes[] = {x->n_bytes, n_bytes, 0, 0, 0};
-  heddle_simulation s = {.args = args, .arg_bytes = arg_bytes, .n_args = 5,
+  return payload;
+}
+
+/* m, k: the sizes of the packed matrix. twin: NULL, or the payload of the transposed matrix. */
+static void simulate(const packer *p, const matrix *x, uint64_t m, uint64_t k, uint8_t *payload,
+                     size_t n_bytes, uint8_t *twin, size_t n_twin) {
+  heddle_arg args[6] = {{.ptr = x->data + x->offset}, {.ptr = payload}};
+  size_t arg_bytes[6] = {x->n_bytes, n_bytes}, n = 2;
+  if (twin) {
+    args[n].ptr = twin;
+    arg_bytes[n++] = n_twin;
+  }
+  args[n++].i32 = (int32_t)m;
+  args[n++].i32 = (int32_t)k;
+  args[n++].i64 = (int64_t)(x->pitch / x->bytes);
+  heddle_simulation s = {.args = args, .arg_bytes = arg_bytes, .n_args = n,
                          .order = HEDDLE_SIM_RANDOM, .seed = x->m};
   s.manifest = heddle_compiled_manifest(p->compiled, &s.manifest_bytes);
   s.ptx = heddle_compiled_ptx(p->compiled, &s.ptx_bytes);
@@ -105,16 +113,20 @@ static void *simulated(const packer *p, const matrix *x, uint64_t m, uint64_t k,
     print_error("%s: %s\n", heddle_context_get(p->ctx, i)->rule,
                 heddle_context_get(p->ctx, i)->text);
   assert_int_equal(status, HEDDLE_OK);
-  return payload;
 }
 
-/* `dense` is x, or x transposed. */
-static void check_from(const packer *p, const matrix *x, const matrix *dense) {
+static size_t packed_bytes(const matrix *x) {
   size_t n_bytes;
   assert_int_equal(
       heddle_sparse_packed_bytes(NULL, x->elem, HEDDLE_FAMILY_MMA, x->m, x->k, &n_bytes),
       HEDDLE_OK);
-  uint8_t *want = hd_xmalloc(n_bytes), *got = simulated(p, dense, x->m, x->k, n_bytes);
+  return n_bytes;
+}
+
+/* What the host makes of x. */
+static void expect_payload(const matrix *x, const uint8_t *got) {
+  size_t n_bytes = packed_bytes(x);
+  uint8_t *want = hd_xmalloc(n_bytes);
   assert_int_equal(heddle_sparse_prune_pack(NULL, x->elem, HEDDLE_FAMILY_MMA, x->m, x->k,
                                             x->data + x->offset, x->pitch, NULL, want),
                    HEDDLE_OK);
@@ -124,6 +136,14 @@ static void check_from(const packer *p, const matrix *x, const matrix *dense) {
                heddle_elem_get(x->elem)->name, (unsigned long long)x->m,
                (unsigned long long)x->k, x->pitch, i, got[i], want[i]);
   hd_free(want);
+}
+
+/* `dense` is x, or x transposed. */
+static void check_from(const packer *p, const matrix *x, const matrix *dense) {
+  size_t n_bytes = packed_bytes(x);
+  uint8_t *got = poisoned(n_bytes);
+  simulate(p, dense, x->m, x->k, got, n_bytes, NULL, 0);
+  expect_payload(x, got);
   hd_free(got);
 }
 
@@ -178,6 +198,37 @@ static void what_is_transposed_in_memory(void **state) {
   }
 }
 
+static void check_twin(const packer *p, const matrix *x) {
+  matrix t = transpose(x);
+  size_t n_bytes = packed_bytes(x), n_twin = packed_bytes(&t);
+  uint8_t *got = poisoned(n_bytes), *twin = poisoned(n_twin);
+  simulate(p, x, x->m, x->k, got, n_bytes, twin, n_twin);
+  expect_payload(x, got);
+  expect_payload(&t, twin);
+  hd_free(got);
+  hd_free(twin);
+  hd_free(t.data);
+}
+
+/* Each of the two is pruned by itself. Full and partial blocks in both directions, and pitches for
+ * every width of loads. */
+static void a_matrix_and_its_transpose(void **state) {
+  (void)state;
+  static const uint64_t sizes[][2] = {{64, 64}, {4, 4}, {128, 192}, {68, 188}, {132, 72}};
+  static const size_t pads[] = {0, 2, 4, 16, 6};
+  for (size_t e = 0; e < 2; e++) {
+    packer p = open_packer_of(heddle_pack_compile_twin, elems[e], e ? "sm_80" : "sm_90a");
+    for (size_t i = 0; i < 5; i++)
+      for (int hostile = 0; hostile < 2; hostile++) {
+        matrix x = make(elems[e], sizes[i][0], sizes[i][1], pads[i], 0);
+        (hostile ? fill_hostile : fill_random)(&x, 23 + i);
+        check_twin(&p, &x);
+        hd_free(x.data);
+      }
+    close_packer(&p);
+  }
+}
+
 /* Every width of loads: rows begin and end at any address. */
 static void rows_at_any_address(void **state) {
   (void)state;
@@ -212,14 +263,19 @@ static void every_tie(void **state) {
   }
 }
 
-static void expect(heddle_elem elem, const char *target, const char *rule, const char *part) {
+static void expect_of(compile_fn *compile, heddle_elem elem, const char *target, const char *rule,
+                      const char *part) {
   heddle_context *ctx = heddle_context_create();
   heddle_compiled *compiled = NULL;
-  assert_int_equal(heddle_pack_compile(ctx, elem, target, NULL, &compiled), HEDDLE_UNSUPPORTED);
+  assert_int_equal(compile(ctx, elem, target, NULL, &compiled), HEDDLE_UNSUPPORTED);
   assert_null(compiled);
   assert_string_equal(heddle_context_get(ctx, 0)->rule, rule);
   assert_non_null(strstr(heddle_context_get(ctx, 0)->text, part));
   heddle_context_free(ctx);
+}
+
+static void expect(heddle_elem elem, const char *target, const char *rule, const char *part) {
+  expect_of(heddle_pack_compile, elem, target, rule, part);
 }
 
 static void what_is_refused(void **state) {
@@ -229,12 +285,14 @@ static void what_is_refused(void **state) {
   expect(HEDDLE_F32, "sm_90a", "pack.type", "got f32");
   expect((heddle_elem)99, "sm_90a", "pack.type", "got no type");
   expect(HEDDLE_BF16, "sm_91", "pack.target", "sm_91; nearest: sm_90");
+  expect_of(heddle_pack_compile_twin, HEDDLE_E4M3, "sm_90a", "pack.twin-type", "got e4m3; legal:");
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_the_host_makes),
       cmocka_unit_test(what_is_transposed_in_memory),
+      cmocka_unit_test(a_matrix_and_its_transpose),
       cmocka_unit_test(rows_at_any_address),
       cmocka_unit_test(every_tie),
       cmocka_unit_test(what_is_refused),

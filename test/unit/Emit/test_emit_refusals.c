@@ -23,7 +23,7 @@
 #define PACK                                                                                       \
   "  %b: ptr<f16> = arg {arg = b, type = f16}\n  %d: ptr<f16> = arg {arg = d, type = f16}\n"       \
   "  %l: i64 = arg {arg = ldb}\n  %k: i32 = arg {arg = k}\n" ROLE                                  \
-  "    prune.pack %b, %l, %d, %k, %k, %k, %k {"
+  "    prune.pack %b, %l, %d, %k, %k, %k, %k"
 
 #define COPY_B                                                                                     \
   "  %b: ptr<f16> = arg {arg = b, type = f16}\n"                                                   \
@@ -45,9 +45,11 @@ static const struct refusal {
     {"emit.target", "sm_80", "  grid.wait\n"},
     {"emit.target", "sm_75", LINEAR ROLE AT "    cp_async.commit\n  }\n"},
     {"emit.target", "sm_77", "  cta.sync\n"},
-    {"emit.prune-pack", "sm_80", PACK "type = s4, vec = 4}\n  }\n"},
-    {"emit.prune-pack", "sm_80", PACK "type = f16, vec = 1}\n  }\n"},
-    {"emit.prune-pack", "sm_80", PACK "type = f16, vec = 4, trans}\n  }\n"},
+    {"emit.prune-pack", "sm_80", PACK " {type = s4, vec = 4}\n  }\n"},
+    {"emit.prune-pack", "sm_80", PACK " {type = f16, vec = 1}\n  }\n"},
+    {"emit.prune-pack", "sm_80", PACK " {type = f16, vec = 4, trans}\n  }\n"},
+    {"emit.prune-pack", "sm_80", PACK ", %d {type = e4m3, vec = 4}\n  }\n"},
+    {"emit.prune-pack", "sm_80", PACK ", %d {type = f16, vec = 2, trans}\n  }\n"},
     {"emit.copy-global", "sm_80",
      COPY_B "type = f16, row_bytes = 7, bytes = 128, panel = 512}\n  }\n"},
     {"emit.copy-global", "sm_80",

@@ -136,6 +136,42 @@ static void a_kernel_that_multiplies_is_refused(void **state) {
   refused(f, 64, 64, 0x1000, 128, 0x2000, "pack.kernel", "got kernel sample, which multiplies");
 }
 
+/* A kernel with a twin is launched with both payloads, and only so. */
+static void a_twin_is_the_third_pointer(void **state) {
+  fixture *f = *state;
+  hd_manifest twin = pack_manifest();
+  memmove(&twin.arg[3], &twin.arg[2], 3 * sizeof twin.arg[0]);
+  twin.arg[2] = (hd_arg){.kind = HD_ARG_TWIN, .align = 128, .elem = HEDDLE_BF16};
+  twin.arg[3].divisible_by = 4;
+  twin.n_args = 6;
+  for (int v = 0; v < 2; v++) {
+    twin.variant[v].n_params = 6;
+    for (int i = 0; i < 6; i++)
+      twin.variant[v].param[i].arg = twin.arg[i].kind;
+  }
+  assert_int_equal(heddle_pack_device_twin(f->ctx, f->kernel, 64, 64, AT(0x1000), 128, AT(0x2000),
+                                           AT(0x3000), NULL),
+                   HEDDLE_INVALID);
+  assert_string_equal(heddle_context_get(f->ctx, 0)->rule, "pack.kernel");
+  heddle_kernel_free(f->kernel);
+  f->fake->n_params = 6;
+  assert_int_equal(hd_kernel_load(f->ctx, f->runtime, &twin, &code, true, &f->kernel), HEDDLE_OK);
+  refused(f, 64, 64, 0x1000, 128, 0x2000, "pack.kernel", "packs the transposed matrix, too");
+  assert_int_equal(heddle_pack_device_twin(f->ctx, f->kernel, 68, 260, AT(0x1000), 528, AT(0x2000),
+                                           AT(0x3000), NULL),
+                   HEDDLE_OK);
+  const uint64_t params[] = {0x1000, 0x2000, 0x3000, 68, 260, 264};
+  for (int i = 0; i < 6; i++)
+    assert_int_equal((uint32_t)f->fake->launch[0].params[i], params[i]);
+  assert_int_equal(heddle_pack_device_twin(f->ctx, f->kernel, 66, 260, AT(0x1000), 528, AT(0x2000),
+                                           AT(0x3000), NULL),
+                   HEDDLE_INVALID);
+  assert_int_equal(heddle_pack_device_twin(f->ctx, f->kernel, 68, 260, AT(0x1000), 528, AT(0x2000),
+                                           NULL, NULL),
+                   HEDDLE_INVALID);
+  assert_int_equal(f->fake->n_launches, 1);
+}
+
 /* A pack manifest lacks both A and n. A manifest that lacks only one of them is refused. */
 static void half_a_pack_is_refused(void **state) {
   fixture *f = *state;
@@ -152,6 +188,7 @@ int main(void) {
       CASE(tiles_lie_along_k),
       CASE(values_are_refused_in_words),
       CASE(a_kernel_that_multiplies_is_refused),
+      CASE(a_twin_is_the_third_pointer),
       CASE(half_a_pack_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -225,36 +225,43 @@ def weights_written(packed):
 _packers = {}
 
 
-def compile_packer(type, target, transposed=False):
-    """The Kernel that prunes and packs weights of a type; transposed: that are transposed in memory. Needs no GPU."""
+_PACK_COMPILERS = {"plain": _c.heddle_pack_compile, "transposed": _c.heddle_pack_compile_transposed,
+                   "twin": _c.heddle_pack_compile_twin}
+
+
+def compile_packer(type, target, form="plain"):
+    """The Kernel that prunes and packs weights of a type. transposed: they are transposed in memory; twin: it packs the
+    transposed weight, too. Needs no GPU."""
     ptxas = settings["ptxas"]
-    return Kernel.made(_c.heddle_pack_compile_transposed if transposed else _c.heddle_pack_compile, elem(type),
-                       target.encode(), ptxas and ptxas.encode())
+    return Kernel.made(_PACK_COMPILERS[form], elem(type), target.encode(), ptxas and ptxas.encode())
 
 
-def packer_of(device, type, transposed=False):
+def packer_of(device, type, form="plain"):
     """Its handle in the device's context, which is the current one; None: it is not made, and cannot be while a graph is
     captured."""
-    key = device, type, transposed
+    key = device, type, form
     with _lock:
         if key not in _packers and not torch.cuda.is_current_stream_capturing():
-            _packers[key] = load(compile_packer(type, runtime().target(device), transposed))
+            _packers[key] = load(compile_packer(type, runtime().target(device), form))
         return _packers.get(key)
 
 
-def pack_on_device(weight, transposed=False, out=None):
+def pack_on_device(weight, transposed=False, out=None, twin=None):
     """The packed bytes of a weight on a GPU (transposed: of weight.t()), pruned by magnitude, on the current stream, in
-    `out` where that is given; None: there is no kernel."""
+    `out` where that is given; None: there is no kernel. twin: takes the bytes of weight.t(), from the same read."""
     weight = weight if weight.stride(1) == 1 and weight.stride(0) >= weight.shape[1] else weight.contiguous()
     pitch = max(weight.stride(0), weight.shape[1])
     m, k = weight.shape[::-1] if transposed else weight.shape
     with torch.cuda.device(weight.device):
-        packer = packer_of(weight.device.index, type_of(weight.dtype), transposed)
+        form = "plain" if twin is None and not transposed else "transposed" if twin is None else "twin"
+        packer = packer_of(weight.device.index, type_of(weight.dtype), form)
         if packer is None:
             return None
         if out is None:
             out = torch.empty(packed_bytes(m, k, weight.dtype), dtype=torch.uint8, device=weight.device)
-        call(_c.heddle_pack_device, packer, m, k, weight.data_ptr(), pitch * weight.element_size(), out.data_ptr(),
+        launch = _c.heddle_pack_device if twin is None else _c.heddle_pack_device_twin
+        payloads = [t.data_ptr() for t in (out, twin) if t is not None]
+        call(launch, packer, m, k, weight.data_ptr(), pitch * weight.element_size(), *payloads,
              torch.cuda.current_stream().cuda_stream)
     return out
 

@@ -208,9 +208,10 @@ class TrainableSparseLinear(nn.Module):
             self._mask_version, masked = self.mask._version, False
         if not masked:
             self.weight.masked_fill_(self.pruned, 0)
-        formats.pack(self.weight, out=self.packed)
         if self.two_way:
-            formats.pack(self.weight, transposed=True, out=self.packed_t)
+            formats.pack_with_twin(self.weight, self.packed, self.packed_t)
+        else:
+            formats.pack(self.weight, out=self.packed)
 
     def __setstate__(self, state):
         """Of a copy, or what was pickled: its mask counts its versions anew."""
