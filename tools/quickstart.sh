@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From a fresh clone to a verified result: installs missing packages, builds everything in build/
-# (with the tests, for `ctest --preset default`), then compiles the 4096 x 4096 x 512 bf16 problem for
+# (with the tests, for tools/run_tests.sh), then compiles the 4096 x 4096 x 512 bf16 problem for
 # Hopper, runs it, and compares the result with the double-precision product. It runs on a device if
 # there is one, otherwise a small instance runs in the simulator.
 set -euo pipefail
@@ -12,4 +12,4 @@ cmake --build --preset default
 echo
 echo "build/bin/heddle run examples/linear_bf16.heddle"
 build/bin/heddle run examples/linear_bf16.heddle
-echo "next: ctest --preset default; build/bin/heddle --help; examples/README.md"
+echo "next: bash tools/run_tests.sh; build/bin/heddle --help; examples/README.md"
