@@ -229,7 +229,7 @@ static int parse_family(const char *name, heddle_family *family) {
                          name, cli_nearest(name, names, 2));
 }
 
-static int check_args(const pack_args *a) {
+static int check_args(const pack_args *a, const char *out) {
   enum { MAX_THREADS = 64 };
   if (a->n_matrices < 0)
     return cli_usage_error("sparse.batch", "got --batch %lld; legal: 1 or more; nearest: 1",
@@ -245,6 +245,10 @@ static int check_args(const pack_args *a) {
                                           "--batch; nearest: --prune --twin %s",
                            !a->prune ? "without --prune" : a->pair ? "with --pair" : "with --batch",
                            a->twin);
+  if (a->twin && !a->time && strcmp(a->twin, out ? out : "-") == 0)
+    return cli_usage_error("sparse.twin", "got --twin %s, where the matrix itself is written; legal: "
+                                          "two files; nearest: --twin %s.twin",
+                           a->twin, a->twin);
   if (a->time && !a->prune)
     return cli_usage_error("sparse.time", "got --time without --prune; legal: both; nearest: "
                                           "--prune --time");
@@ -305,6 +309,6 @@ int cmd_pack(int argc, char **argv) {
   if (code == CLI_GO)
     code = parse_family(family_name, &a.family);
   if (code == CLI_GO)
-    code = check_args(&a);
+    code = check_args(&a, job.out);
   return code == CLI_GO ? sparse_finish(&job, pack(&job, &a)) : code;
 }
