@@ -42,6 +42,15 @@ HEDDLE_API heddle_status heddle_pack_compile_twin(heddle_context *ctx, heddle_el
                                                   const char *target, const char *ptxas,
                                                   heddle_compiled **compiled);
 
+/* The same for a matrix of another type: from: bf16 or f16 in memory; elem: e4m3 or e5m2, packed.
+ * Elements are chosen by their magnitude in memory. Each kept one is multiplied by the reciprocal
+ * of its row's scale, in f32, and rounded; what is too large becomes the largest finite value. From
+ * sm_89 on; otherwise HEDDLE_UNSUPPORTED, as above. For heddle_pack_device_quantized. */
+HEDDLE_API heddle_status heddle_pack_compile_quantized(heddle_context *ctx, heddle_elem from,
+                                                       heddle_elem elem, const char *target,
+                                                       const char *ptxas,
+                                                       heddle_compiled **compiled);
+
 /* Launches a kernel of the first two kinds into a stream (a CUstream or cudaStream_t; NULL: the
  * default stream) of the current context; the payload is complete when the stream has executed the
  * launch. m, k: the sizes of the packed matrix. dense: device memory with row pitch row_bytes,
@@ -63,6 +72,16 @@ HEDDLE_API heddle_status heddle_pack_device_twin(heddle_context *ctx, const hedd
                                                  uint64_t m, uint64_t k, const void *dense,
                                                  size_t row_bytes, void *payload, void *twin,
                                                  void *stream);
+
+/* The same with a kernel of heddle_pack_compile_quantized; row_bytes and the alignment of dense are
+ * those of its type in memory. scales: m positive f32 in device memory, aligned to 4 bytes: those
+ * by which the product multiplies row i (scale_a). The largest magnitude of a row over 448 (e5m2:
+ * 57344) uses the whole range. */
+HEDDLE_API heddle_status heddle_pack_device_quantized(heddle_context *ctx,
+                                                      const heddle_kernel *kernel, uint64_t m,
+                                                      uint64_t k, const void *dense,
+                                                      size_t row_bytes, const void *scales,
+                                                      void *payload, void *stream);
 
 #ifdef __cplusplus
 }

@@ -539,6 +539,7 @@ static void run_combines(hd_ck_kernel *k, const shape *s) {
 void hd_ck_run_instances(hd_ck_kernel *k) {
   shape s = shape_of(&k->program);
   const hd_op *pack = hd_find_op(k->program.kernel->regions[0], HD_OP_PRUNE_PACK);
+  pack = pack ? pack : hd_find_op(k->program.kernel->regions[0], HD_OP_QUANTIZE_PACK);
   const hd_op *copy = hd_find_op(k->program.kernel->regions[0], HD_OP_COPY_GLOBAL);
   int64_t trips = 2 * s.stages + 2, tall = s.tile_m * k->program.cluster;
   hd_ck_far_conditions(k, trips);

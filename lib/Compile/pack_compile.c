@@ -20,29 +20,40 @@ enum { TILE_K_BLOCKS = 2, WARPS = TILE_K_BLOCKS * HD_SLAB_STRIPS, ALIGN = 128 };
 static const int32_t widths[] = {16, 4, 2, 1};
 
 /* The matrix to pack. transposed: memory holds the transposed matrix. twin: the transposed matrix
- * is packed, too. */
+ * is packed, too. quantized: memory holds elements of type `from`, and rows have scales. */
 typedef struct source {
-  heddle_elem elem;
-  bool transposed, twin;
+  heddle_elem elem, from;
+  bool transposed, twin, quantized;
 } source;
 
-static int32_t bytes_of(heddle_elem elem) { return heddle_elem_get(elem)->container_bits / 8; }
+/* Of an element in memory. */
+static int32_t bytes_of(source from) {
+  return heddle_elem_get(from.quantized ? from.from : from.elem)->container_bits / 8;
+}
 
 /* Widths that have an entry point: the element's own, and 4 and 16 bytes unless transposed. */
 static bool has_width(source from, int32_t width) {
-  return width == bytes_of(from.elem) || (width >= 4 && !from.transposed);
+  return width == bytes_of(from) || (width >= 4 && !from.transposed);
 }
 
 static const char *name_of(source from) {
-  return from.transposed ? "pack_transposed" : from.twin ? "pack_twin" : "pack";
+  return from.transposed  ? "pack_transposed"
+         : from.twin      ? "pack_twin"
+         : from.quantized ? "pack_quantized"
+                          : "pack";
 }
 
 static void print_kernel(hd_arena *arena, hd_strbuf *out, source from, const char *target,
                          int32_t width) {
   heddle_elem elem = from.elem;
-  const char *type = heddle_elem_get(elem)->name, *twin = "";
+  const char *type = heddle_elem_get(elem)->name, *more = "", *dense = type, *attrs = "";
   if (from.twin)
-    twin = hd_arena_printf(arena, "  %%twin: ptr<%s> = arg {arg = twin, type = %s}\n", type, type);
+    more = hd_arena_printf(arena, "  %%twin: ptr<%s> = arg {arg = twin, type = %s}\n", type, type);
+  if (from.quantized) {
+    more = "  %scales: ptr<f32> = arg {arg = scale_a, type = f32}\n";
+    dense = heddle_elem_get(from.from)->name;
+    attrs = hd_arena_printf(arena, ", b_type = %s", dense);
+  }
   hd_strbuf_printf(
       out,
       "kernel {name = \"%s_%s_%d\", target = \"%s\", threads = %d, persistent} {\n"
@@ -52,7 +63,7 @@ static void print_kernel(hd_arena *arena, hd_strbuf *out, source from, const cha
       "  %%m: i32 = arg {arg = m}\n"
       "  %%k: i32 = arg {arg = k}\n"
       "  %%pitch: i64 = arg {arg = ldb}\n",
-      name_of(from), type, (int)width, target, 32 * WARPS, type, type, type, type, twin);
+      name_of(from), type, (int)width, target, 32 * WARPS, dense, dense, type, type, more);
   hd_strbuf_printf(
       out,
       "  role {name = \"pack\", warp_lo = 0, n_warps = %d} {\n"
@@ -87,13 +98,15 @@ static void print_kernel(hd_arena *arena, hd_strbuf *out, source from, const cha
       "      %%row: i32 = add %%slab_row, %%strip_row\n"
       "      %%tile_block: i32 = mul %%column, %%tile_k_blocks\n"
       "      %%k_block: i32 = add %%tile_block, %%of_tile\n"
-      "      prune.pack %%dense, %%pitch, %%packed, %%row, %%k_block, %%m, %%k%s "
-      "{type = %s, vec = %d%s}\n"
+      "      %s %%dense, %%pitch, %%packed, %%row, %%k_block, %%m, %%k%s "
+      "{type = %s%s, vec = %d%s}\n"
       "      yield\n"
       "    }\n"
       "  }\n"
       "}\n",
-      from.twin ? ", %twin" : "", type, (int)width, from.transposed ? ", trans" : "");
+      from.quantized ? "quantize.pack" : "prune.pack",
+      from.twin ? ", %twin" : from.quantized ? ", %scales" : "", type, attrs, (int)width,
+      from.transposed ? ", trans" : "");
 }
 
 static heddle_status make_module(heddle_context *ctx, hd_arena *arena, source from,
@@ -117,31 +130,37 @@ static void add_args(source from, hd_manifest *m) {
   hd_arg_kind line = from.transposed ? HD_ARG_M : HD_ARG_K;
   const heddle_elem_info *info = heddle_elem_get(elem);
   const hd_arg args[] = {
-      {.kind = HD_ARG_B, .divisible_by = 1, .align = bytes_of(elem), .elem = elem},
+      {.kind = HD_ARG_B, .divisible_by = 1, .align = bytes_of(from),
+       .elem = from.quantized ? from.from : elem},
       {.kind = HD_ARG_D, .divisible_by = 1, .align = ALIGN, .elem = elem},
+      {.kind = HD_ARG_SCALE_A, .divisible_by = 1, .align = 4, .elem = HEDDLE_F32},
       {.kind = HD_ARG_TWIN, .divisible_by = 1, .align = ALIGN, .elem = elem},
       {.kind = HD_ARG_M, .divisible_by = from.twin ? info->group : 1, .align = 1, .max = MAX_SIZE},
       {.kind = HD_ARG_K, .divisible_by = info->group, .align = 1, .max = MAX_SIZE},
       {.kind = HD_ARG_LDB, .divisible_by = 1, .align = 1, .at_least = {line, 1, 0, 1}}};
-  for (size_t i = 0; i < HD_COUNT(args); i++)
-    if (args[i].kind != HD_ARG_TWIN || from.twin)
+  for (size_t i = 0; i < HD_COUNT(args); i++) {
+    bool there = args[i].kind == HD_ARG_TWIN      ? from.twin
+                 : args[i].kind == HD_ARG_SCALE_A ? from.quantized
+                                                  : true;
+    if (there)
       m->arg[m->n_args++] = args[i];
+  }
 }
 
-static void add_variant(heddle_elem elem, int32_t width, const hd_emit_kernel *emitted,
+static void add_variant(source from, int32_t width, const hd_emit_kernel *emitted,
                         hd_arena *arena, hd_manifest *m) {
   hd_variant *v = &m->variant[m->n_variants++];
   *v = (hd_variant){.entry = hd_arena_strdup(arena, emitted->entry),
                     .path = hd_arena_printf(arena, "load%d", (int)width),
                     .n_threads = emitted->n_threads, .cluster = 1, .tile_cluster = 1,
                     .shared_bytes = emitted->shared_bytes, .tile_m = HD_SLAB_ROWS,
-                    .tile_n = TILE_K_BLOCKS * hd_k_block_size(elem), .split_k = 1,
+                    .tile_n = TILE_K_BLOCKS * hd_k_block_size(from.elem), .split_k = 1,
                     .persistent = true};
   /* The start and the end of each row are multiples of the width. */
   const hd_arg_kind aligned[] = {HD_ARG_B, HD_ARG_LDB, HD_ARG_K};
-  for (size_t i = 0; i < HD_COUNT(aligned) && width > bytes_of(elem); i++)
+  for (size_t i = 0; i < HD_COUNT(aligned) && width > bytes_of(from); i++)
     v->requirement[v->n_requirements++] =
-        (hd_requirement){{aligned[i], aligned[i] == HD_ARG_B ? 1 : bytes_of(elem), 0, 1}, width, 0};
+        (hd_requirement){{aligned[i], aligned[i] == HD_ARG_B ? 1 : bytes_of(from), 0, 1}, width, 0};
   for (int32_t i = 0; i < emitted->n_params; i++)
     v->param[v->n_params++] = (hd_param){.arg = hd_op_arg(emitted->param[i])};
 }
@@ -151,14 +170,15 @@ static heddle_status make_manifest(heddle_context *ctx, source from, const hd_ta
                                    heddle_compiled *c, hd_manifest *m) {
   heddle_elem elem = from.elem;
   *m = (hd_manifest){.name = c->name, .target = target->name, .ptx_version = target->llvm_ptx,
-                     .a_elem = elem, .b_elem = elem, .c_elem = elem, .d_elem = elem,
+                     .a_elem = elem, .b_elem = from.quantized ? from.from : elem,
+                     .c_elem = elem, .d_elem = elem,
                      .acc_elem = elem, .bias_elem = elem, .act = "none",
                      .family = "mma"};
   hd_hash_format(hd_module_hash(module), m->hash);
   add_args(from, m);
   for (size_t i = 0; i < HD_COUNT(widths); i++)
     if (has_width(from, widths[i]))
-      add_variant(elem, widths[i], &emitted->kernel[m->n_variants], &c->arena, m);
+      add_variant(from, widths[i], &emitted->kernel[m->n_variants], &c->arena, m);
   HD_TRY(hd_manifest_check(ctx, m));
   hd_manifest_index(m);
   return HEDDLE_OK;
@@ -175,8 +195,10 @@ static heddle_status build(heddle_context *ctx, source from, const hd_target *ta
   c->name = hd_arena_printf(&c->arena, "%s_%s", name_of(from), type);
   c->schedule = "";
   const char *header = hd_arena_printf(
-      &c->arena, "Heddle %s. A dense matrix of %s, %spruned and packed%s.", HEDDLE_VERSION, type,
-      from.transposed ? "transposed, " : "", from.twin ? ", with its transpose" : "");
+      &c->arena, "Heddle %s. A dense matrix of %s, %spruned and packed%s.", HEDDLE_VERSION,
+      from.quantized ? heddle_elem_get(from.from)->name : type,
+      from.transposed ? "transposed, " : from.quantized ? "quantized by row, " : "",
+      from.twin ? ", with its transpose" : "");
   HD_TRY(hd_emit_ptx(ctx, module, &(hd_emit_options){.header = header}, &emitted));
   heddle_status status = make_manifest(ctx, from, target, module, &emitted, c, &manifest);
   if (status == HEDDLE_OK) {
@@ -186,6 +208,22 @@ static heddle_status build(heddle_context *ctx, source from, const hd_target *ta
   }
   hd_emit_result_free(&emitted);
   return status;
+}
+
+/* The types and targets that convert. */
+static heddle_status check_quantized(heddle_context *ctx, source from, const hd_target *chip) {
+  enum { FP8 = 89 };
+  const heddle_elem_info *info = heddle_elem_get(from.from);
+  if ((from.elem != HEDDLE_E4M3 && from.elem != HEDDLE_E5M2) ||
+      (from.from != HEDDLE_BF16 && from.from != HEDDLE_F16))
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.quantized-type",
+                    "got %s from %s; legal: e4m3 or e5m2 from bf16 or f16; nearest: e4m3 from bf16",
+                    heddle_elem_get(from.elem)->name, info ? info->name : "no type");
+  if (chip->sm < FP8)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.target",
+                    "got %s for %s; legal: sm_89 and later; nearest: sm_89", chip->name,
+                    heddle_elem_get(from.elem)->name);
+  return HEDDLE_OK;
 }
 
 static heddle_status compile(heddle_context *ctx, source from, const char *target,
@@ -207,6 +245,8 @@ static heddle_status compile(heddle_context *ctx, source from, const char *targe
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.target",
                     "unknown target %s; nearest: %s",
                     target, hd_target_nearest(target));
+  if (from.quantized)
+    HD_TRY(check_quantized(ctx, from, chip));
   HD_TRY(make_module(ctx, &c->arena, from, target, &module));
   heddle_status status = build(ctx, from, chip, module, ptxas, c);
   hd_module_free(module);
@@ -240,4 +280,11 @@ heddle_status heddle_pack_compile_transposed(heddle_context *ctx, heddle_elem el
 heddle_status heddle_pack_compile_twin(heddle_context *ctx, heddle_elem elem, const char *target,
                                        const char *ptxas, heddle_compiled **compiled) {
   return compile_one(ctx, (source){.elem = elem, .twin = true}, target, ptxas, compiled);
+}
+
+heddle_status heddle_pack_compile_quantized(heddle_context *ctx, heddle_elem from, heddle_elem elem,
+                                            const char *target, const char *ptxas,
+                                            heddle_compiled **compiled) {
+  return compile_one(ctx, (source){.elem = elem, .from = from, .quantized = true}, target, ptxas,
+                     compiled);
 }

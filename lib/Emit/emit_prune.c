@@ -115,8 +115,7 @@ static void find_winners(hd_emitter *e, const hd_ranking *r, LLVMValueRef const 
                                      wins[i][(i + 3) % GROUP]));
 }
 
-/* -0.0 is stored as +0. */
-static LLVMValueRef without_negative_zero(hd_emitter *e, const hd_ranking *r, LLVMValueRef x) {
+LLVMValueRef hd_emit_without_negative_zero(hd_emitter *e, const hd_ranking *r, LLVMValueRef x) {
   if (r->kind != HEDDLE_FLOAT)
     return x;
   LLVMValueRef magnitude = hd_emit_and(e, x, parts(e, r, r->magnitude));
@@ -140,7 +139,8 @@ static kept keep_two(hd_emitter *e, const hd_ranking *r, LLVMValueRef const *x) 
   LLVMValueRef codes = hd_emit_and(e, bit[0], parts(e, r, 1));
   for (int i = 1; i < GROUP; i++)
     codes = either(e, codes, hd_emit_and(e, bit[i], parts(e, r, 1 << i)));
-  return (kept){without_negative_zero(e, r, first), without_negative_zero(e, r, second), codes};
+  return (kept){hd_emit_without_negative_zero(e, r, first),
+                hd_emit_without_negative_zero(e, r, second), codes};
 }
 
 /* ---- by width ---- */

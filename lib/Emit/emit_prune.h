@@ -19,5 +19,8 @@ bool hd_ranking_find(heddle_elem elem, hd_ranking *ranking);
  * from the low bits up: 8 nibbles for 8-bit types, else 4 (the bits above have no meaning). */
 LLVMValueRef hd_emit_keep(hd_emitter *e, const hd_ranking *ranking, LLVMValueRef const *words,
                           LLVMValueRef *values);
+/* A word of elements of 8 or 16 bits with +0 for each -0. */
+LLVMValueRef hd_emit_without_negative_zero(hd_emitter *e, const hd_ranking *ranking,
+                                           LLVMValueRef word);
 
 #endif

@@ -1,4 +1,5 @@
-/* prune.pack: prunes 16 rows of a dense matrix in one k-block, and stores them to the packed block.
+/* prune.pack and quantize.pack: prune 16 rows of a dense matrix in one k-block, and store them to
+ * the packed block.
  *
  * Lane 4g + q takes bytes 32q to 32q + 31 of rows g and g + 8. Of each row it keeps a chunk of 16
  * bytes of values. The chunk's codes are half of the lane's own metadata word (16-bit types, tf32),
@@ -6,19 +7,23 @@
  *
  * With a twin (16-bit types) the strip is transposed in registers: 64 rows of the transposed matrix
  * by 16 elements. Lane 4g + q gets rows 2q + g % 2 and 8 below of strip g / 2 of a block, and
- * stores the chunk that the strip's number in its slab says. */
+ * stores the chunk that the strip's number in its slab says.
+ *
+ * quantize.pack loads twice as many bytes (`from` has 16 bits, `elem` 8), and converts what is
+ * kept. */
 #include "Emit/emit_copy_rows.h"
 #include "Emit/emit_prune.h"
 #include "Emit/emit_strip.h"
 #include "Layout/packed_format.h"
 
 enum { LANE_BYTES = 32, ROWS = 2, WORDS = LANE_BYTES / 4, VALUES = WORDS / 2 };
+enum { HALVES = 2 /* of a lane's part of a row, if `from` has twice the bits of `elem` */ };
 
 /* The strip, and the position of this lane in it. */
 typedef struct strip {
   const hd_op *op;
-  heddle_elem elem;
-  hd_ranking rank;
+  heddle_elem elem, from; /* packed; in memory */
+  hd_ranking rank;        /* of `from` */
   LLVMValueRef row, k_block, m, k; /* i32; row: the strip's first */
   LLVMValueRef g, q;               /* of the lane */
 } strip;
@@ -28,11 +33,20 @@ typedef struct origin {
   LLVMValueRef from, is_row, column; /* its address; i1: the row exists; column */
 } origin;
 
+/* Elements of a lane's part of a row. */
+static int64_t lane_elements(const strip *s) {
+  return LANE_BYTES * 8 / heddle_elem_get(s->elem)->container_bits;
+}
+
+static LLVMValueRef find_row(hd_emitter *e, const strip *s, int h) {
+  return hd_emit_addi(e, hd_emit_add(e, s->row, s->g), 8 * h);
+}
+
 static origin find_origin(hd_emitter *e, const strip *s, int h) {
   int64_t bytes = s->rank.bits / 8;
-  LLVMValueRef row = hd_emit_addi(e, hd_emit_add(e, s->row, s->g), 8 * h);
-  LLVMValueRef column = hd_emit_add(e, hd_emit_muli(e, s->k_block, HD_K_BLOCK_BYTES / bytes),
-                                    hd_emit_muli(e, s->q, LANE_BYTES / bytes));
+  LLVMValueRef row = find_row(e, s, h);
+  LLVMValueRef column = hd_emit_add(e, hd_emit_muli(e, s->k_block, hd_k_block_size(s->elem)),
+                                    hd_emit_muli(e, s->q, lane_elements(s)));
   LLVMValueRef pitch = hd_emit_get1(e, hd_prune_pack_pitch(s->op));
   bool trans = hd_op_has(s->op, HD_ATTR_TRANS);
   LLVMValueRef line = hd_emit_widen(e, trans ? column : row), in_line = trans ? row : column;
@@ -44,7 +58,7 @@ static origin find_origin(hd_emitter *e, const strip *s, int h) {
 
 /* Puts `vec` bytes into whole words, or ORs them into a part of a word. */
 static void put_part(hd_emitter *e, int64_t at, int64_t vec, LLVMValueRef const *v,
-                     LLVMValueRef w[WORDS]) {
+                     LLVMValueRef *w) {
   for (int64_t i = 0; i < vec / 4; i++)
     w[at / 4 + i] = v[i];
   if (vec >= 4)
@@ -76,11 +90,11 @@ static void transpose(hd_emitter *e, LLVMValueRef w[ROWS][WORDS], LLVMValueRef t
     }
 }
 
-/* Loads the 8 words of the lane's part of a row; elements outside of the matrix are zeros. */
-static void load_row(hd_emitter *e, const strip *s, int h, LLVMValueRef w[WORDS]) {
+/* Loads the words of the lane's part of a row; elements outside of the matrix are zeros. */
+static void load_row(hd_emitter *e, const strip *s, int h, LLVMValueRef *w) {
   int64_t bytes = s->rank.bits / 8, vec = hd_op_int(s->op, HD_ATTR_VEC, 1);
   origin o = find_origin(e, s, h);
-  for (int64_t at = 0; at < LANE_BYTES; at += vec) {
+  for (int64_t at = 0; at < lane_elements(s) * bytes; at += vec) {
     LLVMValueRef there = hd_emit_lt(e, hd_emit_addi(e, o.column, at / bytes), s->k), v[4];
     hd_emit_load_vec(e, vec, hd_emit_global_at(e, o.from, find_offset(e, s, at)),
                      hd_emit_and(e, o.is_row, there), v);
@@ -179,24 +193,64 @@ static void prune_and_store(hd_emitter *e, const strip *s, const target *to,
   store_codes(e, s, to, codes);
 }
 
+/* The factor of row g + 8h: the reciprocal of its scale. The zeros after the last row have none. */
+static LLVMValueRef find_factor(hd_emitter *e, const strip *s, int h) {
+  LLVMValueRef row = find_row(e, s, h), is_row = hd_emit_lt(e, row, s->m), bits;
+  LLVMValueRef scales = hd_emit_get1(e, hd_quantize_pack_scales(s->op));
+  hd_emit_load_vec(e, 4, hd_emit_global_at(e, scales, hd_emit_muli(e, hd_emit_widen(e, row), 4)),
+                   is_row, &bits);
+  LLVMValueRef scale = LLVMBuildBitCast(e->b, bits, e->f32, "");
+  scale = hd_emit_select(e, is_row, scale, LLVMConstReal(e->f32, 1));
+  return hd_emit_intrinsic(e, "llvm.nvvm.rcp.rn.f", &scale, 1);
+}
+
+/* Converts two words of 16-bit elements to one of 8-bit elements. */
+static LLVMValueRef convert(hd_emitter *e, const strip *s, LLVMValueRef factor,
+                            LLVMValueRef const *words) {
+  LLVMValueRef half[HALVES], x[2];
+  for (int i = 0; i < HALVES; i++) {
+    hd_emit_word_elements(e, s->from, words[i], false, x);
+    for (int j = 0; j < 2; j++)
+      x[j] = LLVMBuildFMul(e->b, x[j], factor, "");
+    half[i] = LLVMBuildZExt(e->b, hd_emit_pack(e, s->elem, x[0], x[1]).v[0], e->i32, "");
+  }
+  return hd_emit_permute(e, half[0], half[1], HD_LOW_HALVES);
+}
+
+/* Prunes a row of 16-bit elements, and converts what is kept. Returns the codes. */
+static LLVMValueRef quantize(hd_emitter *e, const strip *s, LLVMValueRef factor,
+                             LLVMValueRef const *w, LLVMValueRef values[VALUES]) {
+  LLVMValueRef kept[HALVES * VALUES], codes[HALVES];
+  hd_ranking to;
+  hd_ranking_find(s->elem, &to);
+  for (int i = 0; i < HALVES; i++)
+    codes[i] = hd_emit_keep(e, &s->rank, w + i * WORDS, kept + i * VALUES);
+  for (int i = 0; i < VALUES; i++)
+    values[i] = hd_emit_without_negative_zero(e, &to, convert(e, s, factor, kept + HALVES * i));
+  return hd_emit_permute(e, codes[0], codes[1], HD_LOW_HALVES);
+}
+
 static heddle_status find_strip(hd_emitter *e, const hd_op *op, strip *s) {
   *s = (strip){.op = op, .elem = hd_op_elem(op, HD_ATTR_TYPE),
+               .from = hd_op_elem(op, op->kind == HD_OP_QUANTIZE_PACK ? HD_ATTR_B_TYPE
+                                                                      : HD_ATTR_TYPE),
                .row = hd_emit_get1(e, hd_prune_pack_row(op)),
                .k_block = hd_emit_get1(e, hd_prune_pack_k_block(op)),
                .m = hd_emit_get1(e, hd_prune_pack_m(op)),
                .k = hd_emit_get1(e, hd_prune_pack_k(op))};
-  if (!hd_ranking_find(s->elem, &s->rank))
+  if (!hd_ranking_find(s->from, &s->rank))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.prune-pack",
                     "got %s; legal: sparse types of one element in whole bytes; nearest: %s",
-                    heddle_elem_get(s->elem)->name,
-                    heddle_elem_get(s->elem)->kind == HEDDLE_FLOAT ? "e4m3" : "s8");
+                    heddle_elem_get(s->from)->name,
+                    heddle_elem_get(s->from)->kind == HEDDLE_FLOAT ? "e4m3" : "s8");
   int64_t vec = hd_op_int(op, HD_ATTR_VEC, 1), bytes = s->rank.bits / 8;
   if (vec < bytes || (hd_op_has(op, HD_ATTR_TRANS) && vec > bytes))
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.prune-pack",
                     "got vec = %lld of elements of %lld bytes; legal: %s; nearest: %lld",
                     (long long)vec, (long long)bytes,
                     vec < bytes ? "whole elements" : "with trans one element", (long long)bytes);
-  if (hd_prune_pack_twin(op) && (bytes != 2 || hd_op_has(op, HD_ATTR_TRANS)))
+  bool twin = op->kind == HD_OP_PRUNE_PACK && hd_prune_pack_twin(op);
+  if (twin && (bytes != 2 || hd_op_has(op, HD_ATTR_TRANS)))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.prune-pack",
                     "got a twin of %s%s; legal: elements of 16 bits without trans; nearest: bf16",
                     heddle_elem_get(s->elem)->name,
@@ -208,11 +262,15 @@ static heddle_status find_strip(hd_emitter *e, const hd_op *op, strip *s) {
   return HEDDLE_OK;
 }
 
+/* i1: the k-block exists. Warp-uniform. */
+static LLVMValueRef is_in_k(hd_emitter *e, const strip *s) {
+  return hd_emit_lt(e, hd_emit_muli(e, s->k_block, hd_k_block_size(s->elem)), s->k);
+}
+
 heddle_status hd_emit_op_prune_pack(hd_emitter *e, const hd_op *op) {
   strip s;
   HD_TRY(find_strip(e, op, &s));
-  LLVMValueRef inside = hd_emit_lt(e, hd_emit_muli(e, s.k_block, hd_k_block_size(s.elem)), s.k);
-  LLVMBasicBlockRef join = hd_emit_if(e, inside, "in_k");
+  LLVMBasicBlockRef join = hd_emit_if(e, is_in_k(e, &s), "in_k");
   LLVMValueRef w[ROWS][WORDS], transposed[ROWS][WORDS];
   for (int h = 0; h < ROWS; h++)
     load_row(e, &s, h, w[h]);
@@ -223,6 +281,37 @@ heddle_status hd_emit_op_prune_pack(hd_emitter *e, const hd_op *op) {
     transpose(e, w, transposed);
     prune_and_store(e, &s, &twin, transposed);
   }
+  hd_emit_endif(e, join);
+  return HEDDLE_OK;
+}
+
+static heddle_status check_types(hd_emitter *e, const hd_op *op) {
+  heddle_elem elem = hd_op_elem(op, HD_ATTR_TYPE), from = hd_op_elem(op, HD_ATTR_B_TYPE);
+  bool legal = (elem == HEDDLE_E4M3 || elem == HEDDLE_E5M2) &&
+               (from == HEDDLE_BF16 || from == HEDDLE_F16) && hd_emit_can_store(e, elem);
+  if (legal)
+    return HEDDLE_OK;
+  return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.quantize-pack",
+                  "got %s from %s on %s; legal: e4m3 or e5m2 from bf16 or f16, from sm_89 on; "
+                  "nearest: e4m3 from bf16 on sm_89",
+                  heddle_elem_get(elem)->name, heddle_elem_get(from)->name, e->target->name);
+}
+
+heddle_status hd_emit_op_quantize_pack(hd_emitter *e, const hd_op *op) {
+  strip s;
+  HD_TRY(check_types(e, op));
+  HD_TRY(find_strip(e, op, &s));
+  LLVMBasicBlockRef join = hd_emit_if(e, is_in_k(e, &s), "in_k");
+  LLVMValueRef w[ROWS][HALVES * WORDS], factor[ROWS], values[ROWS][VALUES], codes[ROWS];
+  for (int h = 0; h < ROWS; h++) {
+    load_row(e, &s, h, w[h]);
+    factor[h] = find_factor(e, &s, h);
+  }
+  for (int h = 0; h < ROWS; h++)
+    codes[h] = quantize(e, &s, factor[h], w[h], values[h]);
+  target own = find_target(e, &s);
+  store_values(e, &own, values);
+  store_codes(e, &s, &own, codes);
   hd_emit_endif(e, join);
   return HEDDLE_OK;
 }

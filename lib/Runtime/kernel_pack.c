@@ -3,25 +3,43 @@
 #include "Support/diag.h"
 #include "heddle/pack.h"
 
-static heddle_status check_kernel(heddle_context *ctx, const hd_manifest *manifest, bool twin) {
+/* The kinds of pack kernels, by an argument that only they have. */
+static const struct kind {
+  hd_arg_kind arg; /* NONE: none of the others' */
+  const char *does, *made_by;
+} kinds[] = {
+    {HD_ARG_NONE, "packs one matrix", "heddle_pack_compile"},
+    {HD_ARG_TWIN, "packs the transposed matrix, too", "heddle_pack_compile_twin"},
+    {HD_ARG_SCALE_A, "quantizes", "heddle_pack_compile_quantized"},
+};
+
+static const struct kind *find_kind(const hd_manifest *manifest) {
+  for (size_t i = 1; i < HD_COUNT(kinds); i++)
+    if (hd_manifest_arg(manifest, kinds[i].arg))
+      return &kinds[i];
+  return &kinds[0];
+}
+
+static heddle_status check_kernel(heddle_context *ctx, const hd_manifest *manifest,
+                                  hd_arg_kind arg) {
   bool is_pack = hd_manifest_is_pack(manifest);
-  bool has_twin = hd_manifest_arg(manifest, HD_ARG_TWIN) != NULL;
-  if (is_pack && has_twin == twin)
+  const struct kind *kind = find_kind(manifest), *wanted = kinds;
+  while (wanted->arg != arg)
+    wanted++;
+  if (is_pack && kind == wanted)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "pack.kernel",
                   "got kernel %s, which %s; legal: a kernel of %s", manifest->name,
-                  !is_pack   ? "multiplies"
-                  : has_twin ? "packs the transposed matrix, too"
-                             : "packs one matrix",
-                  twin ? "heddle_pack_compile_twin" : "heddle_pack_compile");
+                  is_pack ? kind->does : "multiplies", wanted->made_by);
 }
 
-/* twin: NULL if the kernel has none. */
+/* `more`: the pointer that only this kind of kernel has, for its argument `arg`. */
 static heddle_status launch(heddle_context *ctx, const heddle_kernel *kernel, uint64_t m,
                             uint64_t k, const void *dense, size_t row_bytes, void *payload,
-                            void *twin, void *stream) {
+                            hd_arg_kind arg, const void *more, void *stream) {
+  HD_TRY(check_kernel(ctx, &kernel->manifest, arg));
   /* The launch cannot detect these errors, because it counts elements in 31 bits. */
-  size_t bytes = heddle_elem_get(kernel->manifest.a_elem)->container_bits / 8;
+  size_t bytes = heddle_elem_get(kernel->manifest.b_elem)->container_bits / 8;
   if (m > INT32_MAX || k > INT32_MAX)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "pack.size",
                     "got %llu x %llu; legal: up to 2^30 each", (unsigned long long)m,
@@ -33,7 +51,7 @@ static heddle_status launch(heddle_context *ctx, const heddle_kernel *kernel, ui
   hd_values values = {0};
   values.v[HD_ARG_B] = (uint64_t)(uintptr_t)dense;
   values.v[HD_ARG_D] = (uint64_t)(uintptr_t)payload;
-  values.v[HD_ARG_TWIN] = (uint64_t)(uintptr_t)twin;
+  values.v[arg] = (uint64_t)(uintptr_t)more;
   values.v[HD_ARG_M] = m;
   values.v[HD_ARG_K] = k;
   values.v[HD_ARG_LDB] = row_bytes / bytes;
@@ -43,13 +61,18 @@ static heddle_status launch(heddle_context *ctx, const heddle_kernel *kernel, ui
 heddle_status heddle_pack_device(heddle_context *ctx, const heddle_kernel *kernel, uint64_t m,
                                  uint64_t k, const void *dense, size_t row_bytes, void *payload,
                                  void *stream) {
-  HD_TRY(check_kernel(ctx, &kernel->manifest, false));
-  return launch(ctx, kernel, m, k, dense, row_bytes, payload, NULL, stream);
+  return launch(ctx, kernel, m, k, dense, row_bytes, payload, HD_ARG_NONE, NULL, stream);
 }
 
 heddle_status heddle_pack_device_twin(heddle_context *ctx, const heddle_kernel *kernel, uint64_t m,
                                       uint64_t k, const void *dense, size_t row_bytes,
                                       void *payload, void *twin, void *stream) {
-  HD_TRY(check_kernel(ctx, &kernel->manifest, true));
-  return launch(ctx, kernel, m, k, dense, row_bytes, payload, twin, stream);
+  return launch(ctx, kernel, m, k, dense, row_bytes, payload, HD_ARG_TWIN, twin, stream);
+}
+
+heddle_status heddle_pack_device_quantized(heddle_context *ctx, const heddle_kernel *kernel,
+                                           uint64_t m, uint64_t k, const void *dense,
+                                           size_t row_bytes, const void *scales, void *payload,
+                                           void *stream) {
+  return launch(ctx, kernel, m, k, dense, row_bytes, payload, HD_ARG_SCALE_A, scales, stream);
 }

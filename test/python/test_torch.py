@@ -60,6 +60,24 @@ class Formats(unittest.TestCase):
             _plans.compile_packer("s4", "sm_90a")
         self.assertEqual(caught.exception.rule, "pack.type")
 
+    def test_rows_are_quantized_after_they_are_pruned(self):
+        """By hand: the pruned weight times the reciprocal of its scale, rounded by torch."""
+        for dtype, m, k in ((torch.float8_e4m3fn, 70, 132), (torch.float8_e5m2, 3, 4), (torch.float8_e4m3fn, 64, 256)):
+            w = torch.randn(m, k).bfloat16() * torch.logspace(-3, 3, m, base=2)[:, None].bfloat16()
+            scale = ht.row_scales(w, dtype)
+            self.assertTrue(torch.equal(scale, w.float().abs().amax(1) / torch.finfo(dtype).max))
+            q = (ht.prune(w).float() * (1 / scale)[:, None]).to(dtype)
+            self.assertTrue(torch.equal(ht.unpack(ht.pack_quantized(w, scale, dtype), m, k, dtype).float(), q.float()))
+        kernel = _plans.compile_packer(("bf16", "e4m3"), "sm_90a")
+        self.assertEqual([argument.name for argument in kernel.arguments], ["b", "d", "scale_a", "m", "k", "ldb"])
+        with self.assertRaises(heddle.Invalid) as caught:
+            ht.pack_quantized(torch.zeros(8, 8), torch.ones(8), torch.float8_e4m3fn)
+        self.assertEqual(caught.exception.rule, "torch.dtype")
+        layer = nn.Linear(64, 64).bfloat16()
+        sparse = ht.SparseLinear.from_linear(layer, dtype=torch.float8_e4m3fn)
+        near = ht.prune(layer.weight.detach()).float()
+        torch.testing.assert_close(sparse.dense_weight().float(), near, rtol=0.07, atol=float(near.abs().max()) / 500)
+
     def test_what_cannot_be_packed_is_refused(self):
         for weight, rule in ((torch.zeros(8, 6).bfloat16(), "sparse.shape"), (torch.zeros(0, 8).bfloat16(), "sparse.shape"),
                              (torch.zeros(8, 8).double(), "torch.dtype")):

@@ -246,8 +246,8 @@ static int check_args(const pack_args *a, const char *out) {
                            !a->prune ? "without --prune" : a->pair ? "with --pair" : "with --batch",
                            a->twin);
   if (a->twin && !a->time && strcmp(a->twin, out ? out : "-") == 0)
-    return cli_usage_error("sparse.twin", "got --twin %s, where the matrix itself is written; legal: "
-                                          "two files; nearest: --twin %s.twin",
+    return cli_usage_error("sparse.twin", "got --twin %s, where the matrix is written; legal: two "
+                                          "files; nearest: --twin %s.twin",
                            a->twin, a->twin);
   if (a->time && !a->prune)
     return cli_usage_error("sparse.time", "got --time without --prune; legal: both; nearest: "

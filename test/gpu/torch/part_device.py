@@ -19,6 +19,10 @@ def equal_to_the_host():
         transposed = w.view(torch.uint8).view(200, 520, -1).transpose(0, 1).contiguous().view(dtype).view(520, 200)
         assert np.array_equal(ht.pack(transposed, transposed=True).cpu().numpy(), host.payload), type
         out, twin = ht.pack(w), ht.pack(w, transposed=True)
+        if dtype in (torch.bfloat16, torch.float16):
+            scale = ht.row_scales(w)
+            quantized = ht.pack_quantized(w, scale, torch.float8_e4m3fn).cpu()
+            assert torch.equal(quantized, ht.pack_quantized(w.cpu(), scale.cpu(), torch.float8_e4m3fn)), type
         both = torch.zeros_like(out), torch.zeros_like(twin)
         formats.pack_with_twin(w, *both)
         assert torch.equal(both[0], out) and torch.equal(both[1], twin), type
@@ -35,18 +39,24 @@ eager = seconds(lambda: ht.pack(w))
 twin = seconds(lambda: ht.pack(w, transposed=True))
 packs = ht.pack(w), ht.pack(w, transposed=True)
 both = seconds(lambda: formats.pack_with_twin(w, *packs))
+scale = ht.row_scales(w)
+quantized = seconds(lambda: ht.pack_quantized(w, scale, torch.float8_e4m3fn))
+scaling = seconds(lambda: ht.row_scales(w))
+quantized_bytes = w.nbytes + ht.packed_bytes(m, k, torch.float8_e4m3fn)
 packer = torch.compile(ht.pack, dynamic=False)
 packer(w)
 fused = seconds(lambda: packer(w))
 n_bytes = w.nbytes + ht.packed_bytes(m, k, w.dtype)
 for name, t in (("a copy", copy), ("prune + pack, eager", eager), ("transposed", twin), ("both", both),
+                ("quantized to e4m3", quantized), ("the scales of its rows", scaling),
                 ("prune + pack, torch.compile", fused)):
     print(f"{name:28} {t * 1e3:8.2f} ms")
 note("pack_over_copy_eager", copy / eager), note("transposed_over_copy", copy / twin)
 note("pack_over_copy_compiled", copy / fused), note("both_over_copy", copy / both)
 print(f"of a copy's speed, bytes alike: eager {copy / eager * n_bytes / (2 * w.nbytes):.3f}, "
       f"transposed {copy / twin * n_bytes / (2 * w.nbytes):.3f}, compiled {copy / fused * n_bytes / (2 * w.nbytes):.3f}, "
-      f"both {copy / both * (2 * n_bytes - w.nbytes) / (2 * w.nbytes):.3f}")
+      f"both {copy / both * (2 * n_bytes - w.nbytes) / (2 * w.nbytes):.3f}, "
+      f"quantized {copy / quantized * quantized_bytes / (2 * w.nbytes):.3f}")
 layers = nn.ModuleList(nn.Linear(4096, size, bias=False, device=DEVICE, dtype=torch.bfloat16)
                        for size in (6144, 4096, 28672, 14336))
 torch.cuda.synchronize()

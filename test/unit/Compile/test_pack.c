@@ -1,5 +1,6 @@
 /* Runs the prune-and-pack kernels in the simulator: the result must equal lib/Sparse's bit for
  * bit. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 
 #include "Support/arena.h"
 #include "Support/convert.h"
+#include "heddle/convert.h"
 #include "heddle/pack.h"
 #include "heddle/simulate.h"
 #include "heddle/sparse.h"
@@ -92,14 +94,15 @@ static uint8_t *poisoned(size_t n_bytes) {
   return payload;
 }
 
-/* m, k: the sizes of the packed matrix. twin: NULL, or the payload of the transposed matrix. */
+/* m, k: the sizes of the packed matrix. more: NULL, or the argument that only some kernels have:
+ * the payload of the transposed matrix, or the scales. */
 static void simulate(const packer *p, const matrix *x, uint64_t m, uint64_t k, uint8_t *payload,
-                     size_t n_bytes, uint8_t *twin, size_t n_twin) {
+                     size_t n_bytes, void *more, size_t n_more) {
   heddle_arg args[6] = {{.ptr = x->data + x->offset}, {.ptr = payload}};
   size_t arg_bytes[6] = {x->n_bytes, n_bytes}, n = 2;
-  if (twin) {
-    args[n].ptr = twin;
-    arg_bytes[n++] = n_twin;
+  if (more) {
+    args[n].ptr = more;
+    arg_bytes[n++] = n_more;
   }
   args[n++].i32 = (int32_t)m;
   args[n++].i32 = (int32_t)k;
@@ -229,6 +232,97 @@ static void a_matrix_and_its_transpose(void **state) {
   }
 }
 
+/* The canonical form of x, its values divided by the scales of their rows and converted. */
+static void expect_quantized(const matrix *x, heddle_elem elem, const float *scales,
+                             const uint8_t *got, size_t n_bytes) {
+  heddle_sparse_info from, to;
+  assert_int_equal(heddle_sparse_plan(NULL, HEDDLE_SPARSE_CANONICAL, x->elem, HEDDLE_FAMILY_MMA,
+                                      x->m, x->k, &from), HEDDLE_OK);
+  assert_int_equal(heddle_sparse_plan(NULL, HEDDLE_SPARSE_CANONICAL, elem, HEDDLE_FAMILY_MMA, x->m,
+                                      x->k, &to), HEDDLE_OK);
+  size_t row = x->k * x->bytes, kept = x->k / 2;
+  uint8_t *dense = hd_xmalloc(x->m * row), *want = hd_xmalloc(n_bytes);
+  uint8_t *values = hd_xmalloc(x->m * from.values_row_bytes);
+  uint8_t *codes = hd_xmalloc(x->m * from.codes_row_bytes);
+  uint8_t *small = hd_xmalloc(x->m * to.values_row_bytes);
+  float *wide = hd_xmalloc(kept * sizeof *wide);
+  memset(small, 0, x->m * to.values_row_bytes);
+  for (uint64_t i = 0; i < x->m; i++)
+    memcpy(dense + i * row, x->data + x->offset + i * x->pitch, row);
+  assert_int_equal(heddle_sparse_prune(NULL, x->elem, x->m, x->k, dense, row), HEDDLE_OK);
+  assert_int_equal(heddle_sparse_compress(NULL, x->elem, x->m, x->k, dense, row, values, codes),
+                   HEDDLE_OK);
+  assert_int_equal(from.codes_row_bytes, to.codes_row_bytes);
+  for (uint64_t i = 0; i < x->m; i++) {
+    uint8_t *q = small + i * to.values_row_bytes;
+    heddle_elem_to_f32(x->elem, kept, values + i * from.values_row_bytes, wide);
+    for (size_t j = 0; j < kept; j++)
+      wide[j] *= 1.0f / scales[i];
+    heddle_elem_from_f32(elem, kept, wide, q);
+    for (size_t j = 0; j < kept; j++)
+      q[j] = q[j] == 0x80 ? 0 : q[j];
+  }
+  assert_int_equal(
+      heddle_sparse_pack(NULL, elem, HEDDLE_FAMILY_MMA, x->m, x->k, small, codes, want), HEDDLE_OK);
+  for (size_t i = 0; i < n_bytes; i++)
+    if (got[i] != want[i])
+      fail_msg("%s of %s, %llu x %llu: byte %zu is 0x%02x, not 0x%02x", heddle_elem_get(elem)->name,
+               heddle_elem_get(x->elem)->name, (unsigned long long)x->m, (unsigned long long)x->k,
+               i, got[i], want[i]);
+  hd_free(dense), hd_free(want), hd_free(values), hd_free(codes), hd_free(small), hd_free(wide);
+}
+
+/* x times a random power of two, from 2^-most to 2^most. */
+static float spread(double x, uint64_t *seed, int most) {
+  return (float)ldexp(x, (int)(next_random(seed) % (2 * (unsigned)most + 1)) - most);
+}
+
+static void check_quantized(heddle_context *ctx, matrix *x, heddle_elem elem, const char *target,
+                            uint64_t seed) {
+  packer p = {.ctx = ctx};
+  size_t n_bytes;
+  float *scales = hd_xmalloc(x->m * sizeof *scales);
+  for (uint64_t i = 0; i < x->m; i++) /* 2^-8 to 2^8, and in between */
+    scales[i] = spread(1 + next_random(&seed) / 0x1p32, &seed, 8);
+  assert_int_equal(heddle_sparse_packed_bytes(NULL, elem, HEDDLE_FAMILY_MMA, x->m, x->k, &n_bytes),
+                   HEDDLE_OK);
+  uint8_t *got = poisoned(n_bytes);
+  assert_int_equal(heddle_pack_compile_quantized(ctx, x->elem, elem, target, NULL, &p.compiled),
+                   HEDDLE_OK);
+  simulate(&p, x, x->m, x->k, got, n_bytes, scales, x->m * sizeof *scales);
+  expect_quantized(x, elem, scales, got, n_bytes);
+  heddle_compiled_free(p.compiled);
+  hd_free(got);
+  hd_free(scales);
+}
+
+/* Elements from 2^-20 to 2^12: zeros, subnormals and saturated values of both results. */
+static void fill_spread(matrix *x, uint64_t seed) {
+  fill_random(x, seed);
+  for (uint64_t i = 0; i < x->m; i++)
+    for (uint64_t j = 0; j < x->k; j++) {
+      float value = spread(next_random(&seed) / 0x1p31 - 1, &seed, 16);
+      hd_elem_store(x->elem, x->data + x->offset + i * x->pitch, j, value / 16);
+    }
+}
+
+static void rows_that_are_quantized(void **state) {
+  (void)state;
+  static const uint64_t sizes[][2] = {{64, 128}, {1, 4}, {67, 388}, {130, 260}};
+  static const size_t pads[] = {0, 2, 4, 24};
+  static const heddle_elem results[] = {HEDDLE_E4M3, HEDDLE_E5M2};
+  heddle_context *ctx = heddle_context_create();
+  for (size_t e = 0; e < 2; e++)
+    for (size_t r = 0; r < 2; r++)
+      for (size_t i = 0; i < 4; i++) {
+        matrix x = make(elems[e], sizes[i][0], sizes[i][1], pads[i], 0);
+        fill_spread(&x, 5 + i);
+        check_quantized(ctx, &x, results[r], e ? "sm_89" : "sm_90a", i);
+        hd_free(x.data);
+      }
+  heddle_context_free(ctx);
+}
+
 /* Every width of loads: rows begin and end at any address. */
 static void rows_at_any_address(void **state) {
   (void)state;
@@ -278,6 +372,18 @@ static void expect(heddle_elem elem, const char *target, const char *rule, const
   expect_of(heddle_pack_compile, elem, target, rule, part);
 }
 
+static void quantized_refused(heddle_elem from, heddle_elem elem, const char *target,
+                              const char *rule, const char *part) {
+  heddle_context *ctx = heddle_context_create();
+  heddle_compiled *compiled = NULL;
+  assert_int_equal(heddle_pack_compile_quantized(ctx, from, elem, target, NULL, &compiled),
+                   HEDDLE_UNSUPPORTED);
+  assert_null(compiled);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, rule);
+  assert_non_null(strstr(heddle_context_get(ctx, 0)->text, part));
+  heddle_context_free(ctx);
+}
+
 static void what_is_refused(void **state) {
   (void)state;
   expect(HEDDLE_S4, "sm_90a", "pack.type", "got s4; legal: bf16");
@@ -285,6 +391,10 @@ static void what_is_refused(void **state) {
   expect(HEDDLE_F32, "sm_90a", "pack.type", "got f32");
   expect((heddle_elem)99, "sm_90a", "pack.type", "got no type");
   expect(HEDDLE_BF16, "sm_91", "pack.target", "sm_91; nearest: sm_90");
+  quantized_refused(HEDDLE_F32, HEDDLE_E4M3, "sm_90a", "pack.quantized-type", "got e4m3 from f32");
+  quantized_refused(HEDDLE_BF16, HEDDLE_S8, "sm_90a", "pack.quantized-type", "got s8 from bf16");
+  quantized_refused((heddle_elem)99, HEDDLE_E4M3, "sm_90a", "pack.quantized-type", "no type");
+  quantized_refused(HEDDLE_BF16, HEDDLE_E4M3, "sm_80", "pack.target", "got sm_80 for e4m3");
   expect_of(heddle_pack_compile_twin, HEDDLE_E4M3, "sm_90a", "pack.twin-type", "got e4m3; legal:");
 }
 
@@ -293,6 +403,7 @@ int main(void) {
       cmocka_unit_test(what_the_host_makes),
       cmocka_unit_test(what_is_transposed_in_memory),
       cmocka_unit_test(a_matrix_and_its_transpose),
+      cmocka_unit_test(rows_that_are_quantized),
       cmocka_unit_test(rows_at_any_address),
       cmocka_unit_test(every_tie),
       cmocka_unit_test(what_is_refused),

@@ -25,6 +25,11 @@
   "  %l: i64 = arg {arg = ldb}\n  %k: i32 = arg {arg = k}\n" ROLE                                  \
   "    prune.pack %b, %l, %d, %k, %k, %k, %k"
 
+#define QUANTIZE                                                                                   \
+  "  %b: ptr<f16> = arg {arg = b, type = f16}\n  %d: ptr<f16> = arg {arg = d, type = f16}\n"       \
+  "  %l: i64 = arg {arg = ldb}\n  %k: i32 = arg {arg = k}\n" ROLE                                  \
+  "    quantize.pack %b, %l, %d, %k, %k, %k, %k, %d "
+
 #define COPY_B                                                                                     \
   "  %b: ptr<f16> = arg {arg = b, type = f16}\n"                                                   \
   "  %w: ptr<f16> = arg {arg = workspace, type = f16}\n"                                           \
@@ -49,6 +54,10 @@ static const struct refusal {
     {"emit.prune-pack", "sm_80", PACK " {type = f16, vec = 1}\n  }\n"},
     {"emit.prune-pack", "sm_80", PACK " {type = f16, vec = 4, trans}\n  }\n"},
     {"emit.prune-pack", "sm_80", PACK ", %d {type = e4m3, vec = 4}\n  }\n"},
+    {"emit.quantize-pack", "sm_80", QUANTIZE "{type = e4m3, b_type = f16, vec = 2}\n  }\n"},
+    {"emit.quantize-pack", "sm_90a", QUANTIZE "{type = e4m3, b_type = f32, vec = 4}\n  }\n"},
+    {"emit.quantize-pack", "sm_90a", QUANTIZE "{type = s8, b_type = f16, vec = 2}\n  }\n"},
+    {"emit.prune-pack", "sm_90a", QUANTIZE "{type = e4m3, b_type = f16, vec = 1}\n  }\n"},
     {"emit.prune-pack", "sm_80", PACK ", %d {type = f16, vec = 2, trans}\n  }\n"},
     {"emit.copy-global", "sm_80",
      COPY_B "type = f16, row_bytes = 7, bytes = 128, panel = 512}\n  }\n"},

@@ -172,6 +172,38 @@ static void a_twin_is_the_third_pointer(void **state) {
   assert_int_equal(f->fake->n_launches, 1);
 }
 
+/* Elements in memory have 2 bytes, packed ones 1; the scales are the third pointer. */
+static void scales_are_the_third_pointer(void **state) {
+  fixture *f = *state;
+  hd_manifest m = pack_manifest();
+  m.a_elem = m.d_elem = m.acc_elem = HEDDLE_E4M3;
+  memmove(&m.arg[3], &m.arg[2], 3 * sizeof m.arg[0]);
+  m.arg[2] = (hd_arg){.kind = HD_ARG_SCALE_A, .align = 4, .elem = HEDDLE_F32};
+  m.n_args = 6;
+  for (int v = 0; v < 2; v++) {
+    m.variant[v].n_params = 6;
+    for (int i = 0; i < 6; i++)
+      m.variant[v].param[i].arg = m.arg[i].kind;
+  }
+  heddle_kernel_free(f->kernel);
+  f->fake->n_params = 6;
+  assert_int_equal(hd_kernel_load(f->ctx, f->runtime, &m, &code, true, &f->kernel), HEDDLE_OK);
+  refused(f, 64, 64, 0x1000, 128, 0x2000, "pack.kernel", "which quantizes; legal: a kernel of "
+                                                         "heddle_pack_compile");
+  assert_int_equal(heddle_pack_device_quantized(f->ctx, f->kernel, 65, 260, AT(0x1000), 528,
+                                                AT(0x3004), AT(0x2000), NULL),
+                   HEDDLE_OK);
+  const uint64_t params[] = {0x1000, 0x2000, 0x3004, 65, 260, 264};
+  for (int i = 0; i < 6; i++)
+    assert_int_equal((uint32_t)f->fake->launch[0].params[i], params[i]);
+  for (int i = 0; i < 2; i++)
+    assert_int_equal(heddle_pack_device_quantized(f->ctx, f->kernel, 65, 260, AT(0x1000),
+                                                  i ? 528 : 527, i ? NULL : AT(0x3004), AT(0x2000),
+                                                  NULL),
+                     HEDDLE_INVALID);
+  assert_int_equal(f->fake->n_launches, 1);
+}
+
 /* A pack manifest lacks both A and n. A manifest that lacks only one of them is refused. */
 static void half_a_pack_is_refused(void **state) {
   fixture *f = *state;
@@ -189,6 +221,7 @@ int main(void) {
       CASE(values_are_refused_in_words),
       CASE(a_kernel_that_multiplies_is_refused),
       CASE(a_twin_is_the_third_pointer),
+      CASE(scales_are_the_third_pointer),
       CASE(half_a_pack_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -226,14 +226,16 @@ _packers = {}
 
 
 _PACK_COMPILERS = {"plain": _c.heddle_pack_compile, "transposed": _c.heddle_pack_compile_transposed,
-                   "twin": _c.heddle_pack_compile_twin}
+                   "twin": _c.heddle_pack_compile_twin}  # and "quantized", which has a second type
 
 
 def compile_packer(type, target, form="plain"):
-    """The Kernel that prunes and packs weights of a type. transposed: they are transposed in memory; twin: it packs the
-    transposed weight, too. Needs no GPU."""
-    ptxas = settings["ptxas"]
-    return Kernel.made(_PACK_COMPILERS[form], elem(type), target.encode(), ptxas and ptxas.encode())
+    """The Kernel that prunes and packs weights of a type, or (two types) that converts them as well. transposed: they are
+    transposed in memory; twin: it packs the transposed weight, too. Needs no GPU."""
+    ptxas = settings["ptxas"] and settings["ptxas"].encode()
+    if isinstance(type, tuple):
+        return Kernel.made(_c.heddle_pack_compile_quantized, *map(elem, type), target.encode(), ptxas)
+    return Kernel.made(_PACK_COMPILERS[form], elem(type), target.encode(), ptxas)
 
 
 def packer_of(device, type, form="plain"):
@@ -263,6 +265,24 @@ def pack_on_device(weight, transposed=False, out=None, twin=None):
         payloads = [t.data_ptr() for t in (out, twin) if t is not None]
         call(launch, packer, m, k, weight.data_ptr(), pitch * weight.element_size(), *payloads,
              torch.cuda.current_stream().cuda_stream)
+    return out
+
+
+def quantize_on_device(weight, scale, dtype):
+    """The packed bytes of a weight on a GPU, pruned by magnitude, its rows divided by their scales and converted to an
+    fp8 type; None: there is no kernel."""
+    weight = weight if weight.stride(1) == 1 and weight.stride(0) >= weight.shape[1] else weight.contiguous()
+    (m, k), pitch = weight.shape, max(weight.stride(0), weight.shape[1])
+    scale = scale.float().contiguous()
+    with torch.cuda.device(weight.device):
+        if torch.cuda.get_device_capability() < (8, 9):
+            return None
+        packer = packer_of(weight.device.index, (type_of(weight.dtype), type_of(dtype)))
+        if packer is None:
+            return None
+        out = torch.empty(packed_bytes(m, k, dtype), dtype=torch.uint8, device=weight.device)
+        call(_c.heddle_pack_device_quantized, packer, m, k, weight.data_ptr(), pitch * weight.element_size(),
+             scale.data_ptr(), out.data_ptr(), torch.cuda.current_stream().cuda_stream)
     return out
 
 

@@ -210,19 +210,44 @@ def pack_with_twin(weight, out, twin):
     pack(weight, transposed=True, out=twin)
 
 
+def pack_quantized(weight, scale, dtype, pair=False):
+    """The packed bytes of a bf16 or f16 weight as an fp8 type: pruned by its own magnitudes; what stays is multiplied by
+    the reciprocal of its row's scale in f32, and rounded; the largest finite value is the limit. On a GPU (sm_89 and
+    later) one kernel does this. pair: as for pack; so is the order of the scales."""
+    from . import _plans  # which needs this module
+    if pair:
+        bits, scale = pair_rows(weight.contiguous().view(torch.int16)), pair_rows(scale.reshape(-1, 1)).reshape(-1)
+        return pack_quantized(bits.view(weight.dtype), scale, dtype)
+    if weight.dtype not in (torch.bfloat16, torch.float16) or dtype not in (torch.float8_e4m3fn, torch.float8_e5m2):
+        raise invalid("torch.dtype", f"got {dtype} from {weight.dtype}", "float8_e4m3fn or float8_e5m2 from bfloat16 or float16")
+    _check_groups(weight, _TYPES[dtype][1])
+    packed = _plans.quantize_on_device(weight, scale, dtype) if weight.is_cuda else None
+    if packed is None:
+        (values, codes), top = compress(weight), torch.finfo(dtype).max
+        values = (values.float() * scale.float().reciprocal()[:, None]).clamp(-top, top).to(dtype)
+        bits = values.view(torch.uint8)
+        packed = _pack_values(bits.where(bits != 0x80, 0).view(dtype), codes, weight.shape[1])
+    _plans.weights_written(packed)
+    return packed
+
+
 def _pack_by_tensors(weight):
-    m, k = weight.shape
-    values, codes = compress(weight)
-    slabs, k_blocks, code_bytes = _blocks(m, k, weight.element_size())
-    value_bytes = torch.zeros(slabs * 64, k_blocks * 64, dtype=torch.uint8, device=weight.device)
+    return _pack_values(*compress(weight), weight.shape[1])
+
+
+def _pack_values(values, codes, k):
+    """The packed bytes of a canonical form with k columns."""
+    m = values.shape[0]
+    slabs, k_blocks, code_bytes = _blocks(m, k, values.element_size())
+    value_bytes = torch.zeros(slabs * 64, k_blocks * 64, dtype=torch.uint8, device=values.device)
     raw = values.contiguous().view(torch.uint8).reshape(m, -1)
     value_bytes[:m, :raw.shape[1]] = raw
-    plane = torch.full((slabs * 64, k_blocks * code_bytes), 0x44, dtype=torch.uint8, device=weight.device)
+    plane = torch.full((slabs * 64, k_blocks * code_bytes), 0x44, dtype=torch.uint8, device=values.device)
     plane[:m, :codes.shape[1]] = codes
-    groups = k // _TYPES[weight.dtype][1]
+    groups = k // _TYPES[values.dtype][1]
     if groups % 2:  # the code behind the last group is padding: 4
         plane[:m, codes.shape[1] - 1] |= 0x40
-    out = torch.empty(slabs, k_blocks, 4096 + 64 * code_bytes, dtype=torch.uint8, device=weight.device)
+    out = torch.empty(slabs, k_blocks, 4096 + 64 * code_bytes, dtype=torch.uint8, device=values.device)
     out[..., :4096] = _value_blocks(value_bytes, slabs, k_blocks)
     if code_bytes == 8:  # warp, upper rows, g, k-block, q, 2 bytes -> warp, g, q, upper, 2
         words = plane.view(slabs, 4, 2, 8, k_blocks, 4, 2).permute(0, 4, 1, 3, 5, 2, 6)

@@ -19,10 +19,19 @@ def scaled_linear(x, packed, scale_x, scale_w, out_features, bias=None, act="non
     return _ops.linear(x, packed, out_features, bias, scale_x, scale_w, act, out_dtype)
 
 
+def _largest(dtype):
+    return torch.finfo(dtype).max if dtype.is_floating_point else torch.iinfo(dtype).max
+
+
+def row_scales(w, dtype=torch.float8_e4m3fn):
+    """A scale for each row, so that its largest magnitude becomes the type's."""
+    low, high = w.aminmax(dim=-1)  # one read, without a tensor of magnitudes
+    return torch.maximum(high, -low).float().clamp_min(1e-12) / _largest(dtype)
+
+
 def quantize_rows(w, dtype=torch.float8_e4m3fn):
     """(q, scale): w ≈ q * scale[:, None], each row scaled so that its largest magnitude is the type's."""
-    top = torch.finfo(dtype).max if dtype.is_floating_point else torch.iinfo(dtype).max
-    scale = w.abs().amax(-1).float().clamp_min(1e-12) / top
+    top, scale = _largest(dtype), row_scales(w, dtype)
     q = w.float() / scale[..., None]
     return (q.clamp(-top, top) if dtype.is_floating_point else q.round().clamp(-top, top)).to(dtype), scale
 
@@ -100,6 +109,11 @@ class SparseLinear(nn.Module):
         if tuple(weight.shape) != (self.rows, self.in_features):
             raise invalid("torch.shape", f"got a weight of shape {tuple(weight.shape)}",
                           f"({self.rows}, {self.in_features})")
+        if self.scaled and prune and self.weight_dtype.is_floating_point and weight.element_size() == 2:
+            self.weight_scale.copy_(row_scales(weight, self.weight_dtype))
+            self.packed.copy_(formats.pack_quantized(weight, self.weight_scale, self.weight_dtype, self.pair))
+            _plans.weights_written(self.packed)
+            return
         if self.scaled:
             if prune:
                 weight = formats.prune(weight.contiguous())
