@@ -72,6 +72,11 @@ static LLVMValueRef spread(hd_emitter *e, const hd_ranking *r, LLVMValueRef x) {
 
 /* ---- keys, and which elements are kept ---- */
 
+static LLVMValueRef lesser_of_pairs(hd_emitter *e, LLVMValueRef x, LLVMValueRef y) {
+  LLVMValueRef args[] = {x, y};
+  return hd_emit_asm(e, e->i32, "min.u16x2 $0, $1, $2;", "=r,r,r", args, 2, HD_ASM_PURE);
+}
+
 static LLVMValueRef key_of(hd_emitter *e, const hd_ranking *r, LLVMValueRef x) {
   if (r->kind == HEDDLE_UNSIGNED)
     return x;
@@ -82,6 +87,8 @@ static LLVMValueRef key_of(hd_emitter *e, const hd_ranking *r, LLVMValueRef x) {
   LLVMValueRef key = hd_emit_and(e, x, parts(e, r, r->magnitude));
   if (!r->infinity)
     return key;
+  if (r->bits == 16 && e->target->sm >= 90) /* .u16x2 is for sm_90 and later */
+    return lesser_of_pairs(e, key, parts(e, r, r->infinity + 1));
   int64_t most = top_bit(r) - 1;
   LLVMValueRef nan = spread(e, r, hd_emit_add(e, key, parts(e, r, most - r->infinity)));
   return either(e, key, hd_emit_and(e, nan, parts(e, r, most)));
@@ -115,11 +122,18 @@ static void find_winners(hd_emitter *e, const hd_ranking *r, LLVMValueRef const 
                                      wins[i][(i + 3) % GROUP]));
 }
 
+/* A part whose magnitude is 0 becomes +0. If the magnitude is all bits but the sign, less is
+ * computed: the sign bit of (x | sign) - 1 is set unless the magnitude is 0. */
 LLVMValueRef hd_emit_without_negative_zero(hd_emitter *e, const hd_ranking *r, LLVMValueRef x) {
+  LLVMValueRef rest = parts(e, r, top_bit(r) - 1);
   if (r->kind != HEDDLE_FLOAT)
     return x;
+  if (r->magnitude == top_bit(r) - 1) {
+    LLVMValueRef less = hd_emit_sub(e, either(e, x, parts(e, r, top_bit(r))), parts(e, r, 1));
+    return hd_emit_and(e, x, either(e, less, rest));
+  }
   LLVMValueRef magnitude = hd_emit_and(e, x, parts(e, r, r->magnitude));
-  return hd_emit_and(e, x, spread(e, r, hd_emit_add(e, magnitude, parts(e, r, top_bit(r) - 1))));
+  return hd_emit_and(e, x, spread(e, r, hd_emit_add(e, magnitude, rest)));
 }
 
 /* The elements kept of the groups in x; their codes, in the low bits of each part. */

@@ -241,6 +241,9 @@ static uint64_t integer_scalar(const sim_insn *in, uint64_t a, uint64_t b, uint6
   const sim_type_info *t = hd_sim_type(in->type[0]);
   uint32_t bits = t->bits;
   bool is_signed = t->cls == 's';
+  if (t->lanes == 2) /* .u16x2, .s16x2 of min and max */
+    return min_max(in->op, a, b, 16, is_signed) |
+           min_max(in->op, a >> 16, b >> 16, 16, is_signed) << 16;
   switch (in->op) {
   case OP_ADD: return cut(a + b, bits);
   case OP_SUB: return cut(a - b, bits);
@@ -503,6 +506,8 @@ static void take_flags(sim_decode *d, sim_insn *in) {
       in->flags |= names[i].flag;
 }
 
+static bool is_integer_pair(const sim_type_info *t) { return t->lanes == 2 && t->cls != 'f'; }
+
 static heddle_status decode_cvt(sim_decode *d, sim_insn *in) {
   in->exec = exec_cvt;
   hd_sim_take_types(d, in);
@@ -510,7 +515,7 @@ static heddle_status decode_cvt(sim_decode *d, sim_insn *in) {
   if (in->n_types != 2 || to->bits == 0 || from->bits == 0)
     return HEDDLE_UNSUPPORTED;
   bool two = to->lanes == 2 && from->lanes == 1;
-  if (to->lanes < from->lanes)
+  if (to->lanes < from->lanes || is_integer_pair(to) || is_integer_pair(from))
     return HEDDLE_UNSUPPORTED;
   return in->n_opnds == (two ? 3 : 2) ? HEDDLE_OK : HEDDLE_INVALID;
 }
@@ -535,7 +540,8 @@ static heddle_status decode_setp(sim_decode *d, sim_insn *in) {
 static heddle_status decode_mov(sim_decode *d, sim_insn *in) {
   in->exec = exec_mov;
   hd_sim_take_types(d, in);
-  if (in->n_types != 1 || hd_sim_type(in->type[0])->bits > 64)
+  const sim_type_info *t = hd_sim_type(in->type[0]);
+  if (in->n_types != 1 || t->bits > 64 || is_integer_pair(t))
     return HEDDLE_UNSUPPORTED;
   return in->n_opnds == 2 ? HEDDLE_OK : HEDDLE_INVALID;
 }
@@ -563,8 +569,9 @@ static heddle_status decode_op(sim_decode *d, sim_insn *in, uint8_t op, uint32_t
   if (in->n_types != 1 && !is_mixed(in, op))
     return HEDDLE_UNSUPPORTED;
   const sim_type_info *t = hd_sim_type(in->type[0]);
-  bool fits = t->cls == 'f' ? op <= OP_MAX || op >= OP_COPYSIGN
-                            : op < OP_COPYSIGN || op == OP_SELP;
+  bool fits = t->cls == 'f'        ? op <= OP_MAX || op >= OP_COPYSIGN
+              : is_integer_pair(t) ? op == OP_MIN || op == OP_MAX
+                                   : op < OP_COPYSIGN || op == OP_SELP;
   if (!fits || t->bits > 64 || (t->cls == 'f' && t->bits < 16) || (op == OP_FMA && t->cls != 'f') ||
       (t->cls != 'f' && (in->flags & SIM_F_SAT) && op != OP_SHF))
     return HEDDLE_UNSUPPORTED;

@@ -63,6 +63,13 @@ FN(shfrw, U32((b << 32 | U32(a)) >> (c & 31)))
 FN(lop3, U32((a & b) | (~a & c)))
 FN(bfeu, (b & 31) ? U32(a) >> 3 & ((1u << (b & 31)) - 1) : 0)
 FN(popc, __builtin_popcount(U32(a)))
+#define LOW16(x) ((uint32_t)(x) & 0xffff)
+#define HIGH16(x) ((uint32_t)(x) >> 16)
+#define LESSER(x, y) ((x) < (y) ? (x) : (y))
+#define GREATER(x, y) ((x) > (y) ? (x) : (y))
+FN(min_u16x2, LESSER(LOW16(a), LOW16(b)) | LESSER(HIGH16(a), HIGH16(b)) << 16)
+FN(max_s16x2, (uint16_t)GREATER((int16_t)LOW16(a), (int16_t)LOW16(b)) |
+                  (uint32_t)(uint16_t)GREATER((int16_t)HIGH16(a), (int16_t)HIGH16(b)) << 16)
 FN(clz, U32(a) ? __builtin_clz(U32(a)) : 32)
 FN(mins, S32(a) < S32(b) ? U32(a) : U32(b))
 FN(maxu, U32(a) > U32(b) ? U32(a) : U32(b))
@@ -194,6 +201,8 @@ static const struct {
     {"clz.b32 %r0, %r1;", clz},
     {"min.s32 %r0, %r1, %r2;", mins},
     {"max.u32 %r0, %r1, %r2;", maxu},
+    {"min.u16x2 %r0, %r1, %r2;", min_u16x2},
+    {"max.s16x2 %r0, %r1, %r2;", max_s16x2},
     {"prmt.b32 %r0, %r1, %r2, 0x0743;", prmt},
     {"add.rn.f32 %r0, %r1, %r2;", f_add},
     {"mul.f32 %r0, %r1, %r2;", f_mul},
