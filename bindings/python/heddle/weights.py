@@ -101,7 +101,7 @@ class Block:
             pruned = SparseMatrix(_prune_pack(encode(numbers, "bf16"), "bf16"), numbers.shape, "bf16", FAMILY)
             numbers = pruned.numbers()
             self.scale = np.maximum(np.abs(numbers).max(1), 1e-12).astype(np.float32) / np.float32(_LARGEST[type])
-            stored = encode(numbers / self.scale[:, None], type)
+            stored = encode(numbers * (np.float32(1) / self.scale)[:, None], type)  # as heddle.torch.pack_quantized
         else:
             stored = encode(numbers, type) if type != "tf32" else np.ascontiguousarray(numbers)
         self.payload = _prune_pack(stored, type)
