@@ -57,10 +57,6 @@ typedef struct bench {
   hd_groups_result *result;
 } bench;
 
-static bool has_kind(const hd_groups_problem *p, hd_groups_kind kind) {
-  return kind != HD_GROUPS_BY_INDEX || !p->blocks;
-}
-
 /* ---- block scales: one line of scales for each BLOCK of k ---- */
 
 static hd_product product_of(const hd_groups_problem *p) {
@@ -74,11 +70,12 @@ static int64_t line_of(const hd_groups_problem *p, int which) {
 }
 static int64_t lines_of(const hd_groups_problem *p) { return (p->k + BLOCK - 1) / BLOCK; }
 
-static void add_scales_text(const hd_groups_problem *p, hd_strbuf *s) {
+static void add_scales_text(const hd_groups_problem *p, bool by_index, hd_strbuf *s) {
   hd_strbuf_add(s, "  %sa: matrix<f32> = block_scale %m, %k {type = f32, operand = a, block = 128");
   hd_strbuf_add(s, p->blocks == 'b' ? ", rows = 128}\n" : "}\n");
-  hd_strbuf_add(s, "  %sb: matrix<f32> = block_scale %n, %k {type = f32, operand = b, "
-                   "block = 128}\n");
+  hd_strbuf_printf(s, "  %%sb: matrix<f32> = block_scale %%%s, %%k {type = f32, operand = b, "
+                      "block = 128}\n",
+                   by_index ? "t" : "n");
 }
 
 static heddle_status make_scales(bench *b) {
@@ -138,7 +135,7 @@ static char *problem_text(const hd_groups_problem *p, hd_groups_kind kind, const
     hd_strbuf_add(&s, "  %from: matrix<s32> = vector %n {type = s32, operand = gather_b}\n"
                       "  %to: matrix<s32> = vector %n {type = s32, operand = scatter_d}\n");
   if (p->blocks)
-    add_scales_text(p, &s);
+    add_scales_text(p, by_index, &s);
   hd_strbuf_printf(&s,
                    "  %%x: matrix<%s> = matmul %%a, %%b%s {acc = %s}\n"
                    "  store %%x {type = %s, order = col_major}\n}\n", acc,
@@ -438,7 +435,7 @@ static int32_t list_candidates(const bench *b, candidate list[HD_GROUPS_MOST_WAY
   int32_t n = 0;
   for (hd_groups_kind kind = 0; kind < HD_GROUPS_READ; kind++) {
     int32_t n_said = b->o->n_schedules[kind], n_ways = n_said ? n_said : 1;
-    for (int32_t i = 0; has_kind(&b->p, kind) && i < n_ways && n < HD_GROUPS_MOST_WAYS - 1; i++)
+    for (int32_t i = 0; i < n_ways && n < HD_GROUPS_MOST_WAYS - 1; i++)
       list[n++] = (candidate){.bench = b, .kind = kind, .said = heddle_context_create(),
                               .schedule = n_said ? b->o->schedule[kind][i] : NULL};
   }

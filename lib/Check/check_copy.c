@@ -290,6 +290,8 @@ static bool is_whole_row(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
   return false;
 }
 
+static bool is_by_index(const hd_ck_step *step) { return hd_op_has(step->op, HD_ATTR_GATHER_B); }
+
 /* Rows of a packed A slot are slabs; rows of a `rows` slot lie in panels; scales are one row. */
 static void write_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, uint32_t id,
                        hd_ck_region region, const row_copy *c) {
@@ -303,6 +305,13 @@ static void write_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
     }
     int64_t last = c->first_row + c->rows < c->rows_exist ? c->first_row + c->rows : c->rows_exist;
     note_a(m, m->accesses[id].op, buffer, last * c->pitch);
+    return;
+  }
+  if (is_by_index(step) && buffer->layout == HD_CK_LINEAR) {
+    int64_t bytes = c->rows * c->row_bytes;
+    uint64_t tag = hd_ck_copy_scales_by_index(m, step, c->base, c->first_row, bytes);
+    region.range = (hd_ck_range){.lo = 0, .hi = bytes, .n = 1};
+    hd_ck_access_write(m, w, id, region, tag);
     return;
   }
   if (buffer->layout == HD_CK_LINEAR) {
@@ -321,9 +330,20 @@ static void write_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
   }
 }
 
-static bool known_layout(const hd_op *arg, const hd_ck_ring *buffer, const row_copy *c) {
+/* f32 scales by index: a row for each column, of one scale. */
+static bool are_columns(const hd_op *arg, const hd_ck_ring *buffer, const row_copy *c) {
+  enum { BYTES = 4 };
+  return hd_op_arg(arg) == HD_ARG_BLOCK_SCALE_B && buffer->layout == HD_CK_LINEAR &&
+         c->offset == 0 && c->first_byte == 0 && c->row_bytes_exist == BYTES &&
+         c->row_bytes == BYTES && c->pitch == BYTES && c->rows * BYTES <= buffer->bytes;
+}
+
+static bool known_layout(const hd_ck_step *step, const hd_ck_ring *buffer, const row_copy *c) {
+  const hd_op *arg = hd_copy_rows_source(step->op)->op;
   if (c->offset % HD_CK_CELL)
     return false;
+  if (is_scales(arg) && is_by_index(step))
+    return are_columns(arg, buffer, c);
   if (is_scales(arg) || buffer->layout == HD_CK_LINEAR)
     return is_scales(arg) && c->base == 0 && buffer->layout == HD_CK_LINEAR && c->rows == 1 &&
            c->offset == 0 &&
@@ -352,7 +372,7 @@ void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   if (!hd_ck_region_of(m, w, step, HD_AT_copy_rows_buffer, HD_AT_copy_rows_cursor, &region) ||
       !row_copy_fits(m, w, step, &c))
     return;
-  if (!known_layout(hd_copy_rows_source(step->op)->op, region.buffer, &c))
+  if (!known_layout(step, region.buffer, &c))
     return hd_ck_undecided(m, step->op, "a copy of rows into a layout that is not known");
   if (region.buffer->layout == HD_CK_PACKED_A && !is_whole_row(m, w, step, &c))
     return;

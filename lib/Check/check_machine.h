@@ -288,7 +288,7 @@ typedef struct hd_ck_extents {
   int64_t n_k_blocks; /* k-blocks in the accumulators when they were stored */
   int64_t a_end, block_bytes;
   int64_t b_rows, b_row_bytes; /* from the row copies of B */
-  int64_t ldb, ldd, ldsd; /* from the arguments; 0: none */
+  int64_t ldb, ldd, ldsb, ldsd; /* from the arguments; 0: none */
   const hd_op *a_op, *b_op, *store_op;
   int64_t g;             /* products of a batch, from tile_coord; 0: none */
   bool apart_a, apart_b; /* the operand has a batch stride */

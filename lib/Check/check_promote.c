@@ -37,6 +37,20 @@ uint64_t hd_ck_copy_scale_box(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck
          (uint64_t)(first & UINT32_MAX) << CELL_BITS | (uint64_t)(lo / HD_CK_CELL);
 }
 
+uint64_t hd_ck_copy_scales_by_index(hd_ck_machine *m, const hd_ck_step *step, int64_t line,
+                                    int64_t column, int64_t bytes) {
+  int64_t pitch = m->extents->ldsb * BYTES;
+  if (!pitch || line % pitch || line < 0 || column < 0 ||
+      line / pitch >> (HD_CK_MATRIX_BIT - PLACE_BITS - CELL_BITS)) {
+    hd_ck_undecided(m, step->op, "block scales by index that do not begin a line");
+    return 0;
+  }
+  if (bytes > m->extents->boxed[1])
+    m->extents->boxed[1] = bytes;
+  return (uint64_t)(line / pitch) << (PLACE_BITS + CELL_BITS) |
+         (uint64_t)(column & UINT32_MAX) << CELL_BITS;
+}
+
 static bool same(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const char *what,
                  int64_t got, int64_t expected) {
   if (got == expected)

@@ -104,6 +104,8 @@ static int64_t pitch(const hd_ck_machine *m, hd_arg_kind arg) {
     m->extents->ldb = ld;
   if (arg == HD_ARG_LDD)
     m->extents->ldd = ld;
+  if (arg == HD_ARG_LDSB)
+    m->extents->ldsb = ld;
   if (arg == HD_ARG_LDSD)
     m->extents->ldsd = ld;
   return ld;

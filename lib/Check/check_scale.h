@@ -18,6 +18,10 @@ bool hd_ck_scales_extent(const hd_ck_extents *extents, int which, int64_t *expec
 /* The tag of a box of f32 scales, from (x, k-block y) of their tensor map on, at `region`. */
 uint64_t hd_ck_copy_scale_box(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                               const hd_ck_region *region, int64_t x, int64_t y);
+/* The tag of f32 scales of B that are copied by index: of the products' columns from `column` on,
+ * from byte `line` of the scales, the line of a k-block. bytes: how many they are. */
+uint64_t hd_ck_copy_scales_by_index(hd_ck_machine *m, const hd_ck_step *step, int64_t line,
+                                    int64_t column, int64_t bytes);
 void hd_ck_promote(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* --- check_scale_tile.c --------------------------------------------------------------------- */
 /* A bulk copy of `bytes` of block scales from byte `from` on. Returns the tag. */

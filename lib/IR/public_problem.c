@@ -371,7 +371,8 @@ static hd_value *build_block_scale(building *g, int which) {
   if (!p->block)
     return NULL;
   hd_op *op = hd_build_op(&g->b, HD_OP_BLOCK_SCALE, hd_type_matrix(p->scale), 2,
-                          g->size[which ? HEDDLE_DIM_N : HEDDLE_DIM_M], g->size[HEDDLE_DIM_K]);
+                          g->size[!which ? HEDDLE_DIM_M : p->gather ? HEDDLE_DIM_T : HEDDLE_DIM_N],
+                          g->size[HEDDLE_DIM_K]);
   hd_op_set_elem(g->m, op, HD_ATTR_TYPE, p->scale);
   hd_op_set_str(g->m, op, HD_ATTR_OPERAND, which ? "b" : "a");
   hd_op_set_int(g->m, op, HD_ATTR_BLOCK, p->block);

@@ -355,8 +355,10 @@ static void check_copy_rows(hd_verifier *v, const hd_op *op) {
   int64_t row_bytes = hd_op_int(op, HD_ATTR_ROW_BYTES, 0), vec = hd_op_int(op, HD_ATTR_VEC, 0);
   if (op->kind == HD_OP_COPY_CP_ASYNC && vec < 4)
     hd_verify_fail(v, op, "ir.vec", "vec = %lld; legal: 4, 8, 16", (long long)vec);
-  if (hd_op_has(op, HD_ATTR_GATHER_B) && !hd_op_is(buffer, HD_ATTR_LAYOUT, "rows"))
-    hd_verify_fail(v, op, "ir.slot", "gather_b into \"%s\"; legal: rows of B",
+  const hd_op *source = hd_copy_rows_source(op)->op;
+  bool of_scales = source && source->kind == HD_OP_ARG && hd_op_arg(source) == HD_ARG_BLOCK_SCALE_B;
+  if (hd_op_has(op, HD_ATTR_GATHER_B) && !of_scales && !hd_op_is(buffer, HD_ATTR_LAYOUT, "rows"))
+    hd_verify_fail(v, op, "ir.slot", "gather_b into \"%s\"; legal: rows of B, and its scales",
                    hd_op_str(buffer, HD_ATTR_NAME));
   if (row_bytes % vec || offset % vec)
     hd_verify_fail(v, op, "ir.align",

@@ -311,7 +311,7 @@ static hd_value *start_of_box(hd_builder *b, hd_value *first, int32_t each) {
 }
 
 hd_value *hd_stage_scale_column(hd_stage *st, hd_builder *b, const hd_tile_place *place) {
-  if (!hd_is_grouped(&st->p))
+  if (!hd_is_grouped(&st->p) || hd_scales_by_index(&st->p))
     return st->zero;
   return hd_arith(b, HD_OP_REM, box_column(st, b, place, 0), hd_i32(b, HD_SCALE_UNIT));
 }
@@ -336,6 +336,19 @@ static void copy_scale_boxes(hd_stage *st, hd_builder *b, const hd_tile_place *p
   }
 }
 
+/* f32 scales of B by index: each column's own, as a row of one element. */
+static void copy_scales_by_index(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                                 hd_value *kg, hd_value *cursor) {
+  enum { BYTES = 4 };
+  hd_value *bytes = hd_i64(b, BYTES), *none = hd_i64(b, 0);
+  hd_value *line = hd_arith(b, HD_OP_MUL, st->arg[HD_ARG_LDSB], bytes);
+  line = hd_arith(b, HD_OP_MUL, hd_widen(b, kg), line);
+  hd_value *operands[] = {st->arg[HD_ARG_BLOCK_SCALE_B], bytes, st->scales[1], cursor,
+                          place->b_col0, none, bytes, st->arg[HD_ARG_N]};
+  hd_op *op = copy_rows(st, b, true, operands, line, st->s.tile_n, BYTES, BYTES);
+  hd_op_set_flag(st->module, op, HD_ATTR_GATHER_B);
+}
+
 void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k,
                    hd_value *cursor) {
   hd_b_path path = st->variant->path;
@@ -351,9 +364,12 @@ void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_v
   else
     copy_b_rows(st, b, place, kg, cursor, hd_b_variant_is_async(st->variant, st->p.b.elem));
   copy_scale_tiles(st, b, place, 1, kg, cursor);
-  if (hd_scales_promoted(&st->p))
-    for (int which = 0; which < 2; which++)
-      copy_scale_boxes(st, b, place, which, kg, cursor);
-  else if (st->scales[0] && !st->factors[0])
+  if (hd_scales_promoted(&st->p)) {
+    copy_scale_boxes(st, b, place, 0, kg, cursor);
+    if (hd_scales_by_index(&st->p))
+      copy_scales_by_index(st, b, place, kg, cursor);
+    else
+      copy_scale_boxes(st, b, place, 1, kg, cursor);
+  } else if (st->scales[0] && !st->factors[0])
     copy_scale_rows(st, b, place, kg, cursor);
 }

@@ -27,6 +27,10 @@ static int64_t fixed_value(const hd_problem *p, hd_arg_kind arg) {
 static bool is_copied(const hd_stage *st) { return st->variant->path == HD_B_COPIED; }
 
 /* B or D with a tensor map needs no address and pitch arguments: the map contains them. */
+static bool is_of_b(hd_arg_kind scales) {
+  return scales == HD_ARG_BLOCK_SCALE_B || scales == HD_ARG_LDSB;
+}
+
 static bool is_needed(const hd_stage *st, hd_arg_kind arg) {
   switch (arg) {
   case HD_ARG_B:
@@ -43,7 +47,8 @@ static bool is_needed(const hd_stage *st, hd_arg_kind arg) {
   case HD_ARG_BLOCK_SCALE_B:
   case HD_ARG_LDSA:
   case HD_ARG_LDSB:
-    return hd_problem_takes(&st->p, arg) && !hd_scales_promoted(&st->p);
+    return hd_problem_takes(&st->p, arg) &&
+           (!hd_scales_promoted(&st->p) || (is_of_b(arg) && hd_scales_by_index(&st->p)));
   case HD_ARG_COMBINE_D: /* NAME_combine reads it */
     return false;
   case HD_ARG_WORKSPACE:
@@ -249,7 +254,7 @@ static void declare_args(hd_stage *st) {
         st->map_d = declare_tmap(st, HD_ARG_D, st->p.d.elem, st->slot.swizzle, set_slot);
       if (arg == HD_ARG_BLOCK_SCALE_A && hd_scales_promoted(&st->p))
         st->map_scales[0] = declare_tmap(st, arg, HEDDLE_F32, 0, set_scale_map_a);
-      if (arg == HD_ARG_BLOCK_SCALE_B && hd_scales_promoted(&st->p))
+      if (arg == HD_ARG_BLOCK_SCALE_B && hd_scales_promoted(&st->p) && !hd_scales_by_index(&st->p))
         st->map_scales[1] = declare_tmap(st, arg, HEDDLE_F32, 0, set_scale_map_b);
     }
   if (st->p.combine)

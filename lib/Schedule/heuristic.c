@@ -264,7 +264,8 @@ static void enter_paths(const hd_problem *p, const hd_pick *pick, hd_schedule s,
   const hd_problem *launched = pick->launched ? pick->launched : p;
   bool known = launched->n.value || hd_is_grouped(p);
   enter_tile(p, pick, s, f);
-  if (!known || p->combine || !hd_copy_serves(p) || pick->streams || pick->least_splits > 1)
+  if (!known || p->combine || hd_scales_by_index(p) || !hd_copy_serves(p) || pick->streams ||
+      pick->least_splits > 1)
     return;
   s.b_path = HD_B_COPIED;
   enter_tile(p, pick, s, f);

@@ -110,6 +110,10 @@ bool hd_scales_apart(const hd_problem *problem, int which);
 static inline bool hd_scales_promoted(const hd_problem *problem) {
   return problem->block && problem->block_a.elem == HEDDLE_F32;
 }
+/* Those of a B that is read by index: its scales are, too. */
+static inline bool hd_scales_by_index(const hd_problem *problem) {
+  return hd_scales_promoted(problem) && problem->gather;
+}
 /* Scales in HD_SCALE_ALIGN bytes. Pitches and copies of scales are multiples of it. */
 int32_t hd_scale_unit(const hd_problem *problem);
 /* Whether scales are stored in the layout of tensor memory, as tiles of 128 rows by 4 along k; else

@@ -59,6 +59,8 @@ hd_arg_kind hd_problem_row_size(const hd_problem *p, hd_arg_kind pitch) {
   case HD_ARG_LDC:
   case HD_ARG_LDD:
     return hd_problem_operand(p, pitch)->transposed ? HD_ARG_M : HD_ARG_N;
+  case HD_ARG_LDSB:
+    return p->gather ? HD_ARG_T : HD_ARG_N;
   default:
     return pitch == HD_ARG_LDSA ? HD_ARG_M : HD_ARG_N;
   }

@@ -152,10 +152,6 @@ static heddle_status check_blocks(heddle_context *ctx, const hd_problem *p) {
            "got a batch with block scales of %s; legal: f32 on sm_90a, or scale_a, scale_b of the "
            "epilogue; nearest: one launch for each product",
            heddle_elem_get(p->block_a.elem)->name);
-  if (p->gather)
-    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->gather->loc, "problem.index",
-                    "got gather_b with block scales, which TMA loads in the order of B's columns; "
-                    "legal: B and its scales in the order of their groups; nearest: without it");
   if (!p->k.value)
     REFUSE(HEDDLE_UNSUPPORTED, p->k.op,
            "got a batch with block scales and a k known only at launch; legal: size {dim = k, "

@@ -5,18 +5,21 @@ static bool defines(const hd_value *value, const hd_op *op) {
   return value->op == op;
 }
 
+/* By index, B has other columns than the products. */
+static const hd_size *columns_of_b(const hd_problem *p) { return p->gather ? &p->t : &p->n; }
+
 static heddle_status check_flow(heddle_context *ctx, const hd_problem *p) {
   const hd_op *matmul = p->matmul, *a = p->block_a.op, *b = p->block_b.op;
   for (int i = 0; i < 2; i++) {
     const hd_op *op = i ? b : a;
-    const char *name = i ? "b" : "a", *rows = i ? "n" : "m";
+    const char *name = i ? "b" : "a", *rows = !i ? "m" : p->gather ? "t" : "n";
     if (!op || !hd_matmul_scale_b(matmul) ||
         !defines(matmul->operands[HD_AT_matmul_scale_a + i], op))
       return hd_error(ctx, HEDDLE_INVALID, op ? op->loc : matmul->loc, "problem.block-scale",
                       "got %s %s; legal: block scales of A and B, operands 2 and 3 of the matmul, "
                       "or neither",
                       op ? "no matmul with the block scales of" : "no block scales of", name);
-    if (!defines(hd_matrix_rows(op), i ? p->n.op : p->m.op) ||
+    if (!defines(hd_matrix_rows(op), i ? columns_of_b(p)->op : p->m.op) ||
         !defines(hd_matrix_columns(op), p->k.op))
       return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.shape",
                       "block_scale {operand = %s} has other sizes; legal: (%s, k)", name, rows);
@@ -143,7 +146,7 @@ heddle_status hd_problem_check_blocks(heddle_context *ctx, hd_problem *p) {
   HD_TRY(check_rows(ctx, p));
   HD_TRY(check_types(ctx, p));
   HD_TRY(check_pitch(ctx, p, &p->block_a, &p->m));
-  return check_pitch(ctx, p, &p->block_b, &p->n);
+  return check_pitch(ctx, p, &p->block_b, columns_of_b(p));
 }
 
 int32_t hd_scales_a_row(const hd_problem *p) {

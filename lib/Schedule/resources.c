@@ -71,7 +71,7 @@ int32_t hd_schedule_b_box(const hd_problem *p, const hd_schedule *s) {
  * column, and so after the first scale of the box. */
 int32_t hd_schedule_promoted_scales(const hd_problem *p, const hd_schedule *s, int which) {
   if (which)
-    return s->tile_n + (hd_is_grouped(p) ? HD_SCALE_UNIT : 0);
+    return s->tile_n + (hd_is_grouped(p) && !p->gather ? HD_SCALE_UNIT : 0);
   return p->block_rows > 1 ? HD_SCALE_BOX : s->tile_m;
 }
 

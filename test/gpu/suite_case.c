@@ -275,7 +275,8 @@ static void print_block_scales(const suite_case *c, hd_strbuf *out) {
     hd_strbuf_printf(out,
                      "  %%s%s: matrix<%.*s> = block_scale %%%s, %%k {type = %.*s, operand = %s, "
                      "block = %lld",
-                     scales[i].operand, len, type, names[scales[i].rows], len, type,
+                     scales[i].operand, len, type,
+                     i && gathers(c) ? "t" : names[scales[i].rows], len, type,
                      scales[i].operand, (long long)block_of(c));
     if (i == 0 && block_rows_of(c) > 1)
       hd_strbuf_printf(out, ", rows = %lld", (long long)block_rows_of(c));

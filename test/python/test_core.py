@@ -171,6 +171,9 @@ class Kernels(unittest.TestCase):
             with self.assertRaises(heddle.Invalid) as caught:
                 kernel.simulate(a, numbers(33, 256), **{**given, "offsets": offsets})
             self.assertEqual(caught.exception.rule, rule, str(offsets))
+        index = heddle.Problem(96, None, 256, "e4m3", block=128, out="f32", groups=3, t=20, gather_b=True)
+        self.right(index, 3, numbers(20, 256), block_scale_a=scales(3, 96, 2), block_scale_b=scales(20, 2),
+                   offsets=[0, 7, 21, 33], gather_b=RNG.integers(-1, 21, 33))
         tensor = heddle.Problem(96, None, 256, "e4m3", "sm_120a", block=64, block_type="ue8m0", out="f32")
         self.right(tensor, 1, numbers(33, 256), block_scale_a=scales(96, 4), block_scale_b=scales(33, 4))
 

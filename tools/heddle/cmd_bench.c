@@ -66,7 +66,7 @@ static const char about[] =
     "ratio of the times.\n"
     "\n"
     "--groups measures experts of M x K with N tokens in total: the groups, for each number\n"
-    "and --routing; the same by index (B gathered, D scattered; not with --blocks); one expert\n"
+    "and --routing; the same by index (B gathered, D scattered); one expert\n"
     "with all tokens; and a read of the bytes that the groups use. Every --schedule\n"
     "(--index-schedule, --plain-schedule) is a contender; the ratios use the fastest of each\n"
     "kind.\n"

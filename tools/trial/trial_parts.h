@@ -165,6 +165,9 @@ heddle_status trial_check_shown(heddle_context *ctx, const hd_manifest *manifest
  * no index; of D after a launch likewise. Owned; NULL: out of memory. */
 uint8_t *trial_take_columns(heddle_context *ctx, const trial_data *data, hd_arg_kind kind,
                             const int32_t *index, int64_t n_columns, const trial_stored *stored);
+/* The same of the block scales of B: rows of scales, one for each column of the products. */
+uint8_t *trial_take_scales(heddle_context *ctx, const hd_manifest *manifest,
+                           const trial_data *data);
 static inline bool trial_is_index(int32_t index, int64_t n) { return index >= 0 && index < n; }
 
 /* Launches the kernel, and fills the blocks with the memory's contents after it. */

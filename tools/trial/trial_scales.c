@@ -23,7 +23,8 @@ int64_t trial_scales_a_row(const hd_manifest *manifest, const trial_shape *s) {
 
 int64_t trial_scaled_rows(const hd_manifest *manifest, const trial_shape *s, int which) {
   int64_t each = which == 0 && manifest->scale_rows > 1 ? manifest->scale_rows : 1;
-  return ((which ? s->n : s->m) + each - 1) / each;
+  int64_t columns = hd_manifest_arg(manifest, HD_ARG_GATHER_B) ? s->t : s->n;
+  return ((which ? columns : s->m) + each - 1) / each;
 }
 
 int64_t trial_scale_matrices(const hd_manifest *manifest, const trial_shape *s, int which) {
@@ -83,6 +84,9 @@ static void inject(const hd_manifest *manifest, const trial_data *data, int whic
     int64_t first, end;
     trial_columns(data, trial_injected_matrix(data), &first, &end);
     row = end - 1;
+    while (data->gather && row > first && !trial_is_index(data->gather[row], s->t))
+      row--;
+    row = data->gather ? data->gather[row] : row;
   }
   int64_t at = place_of(manifest, which ? s->ldsb : s->ldsa, row, block);
   if (scale_bytes(manifest) > 1)

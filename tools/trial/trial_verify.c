@@ -171,20 +171,22 @@ static bool has_user(const hd_manifest *manifest) {
 
 /* Copies of B and D in the order of the products; NULL: used as stored. Owned. */
 typedef struct by_index {
-  uint8_t *b, *d;
+  uint8_t *b, *d, *scales;
 } by_index;
 
 /* The block scales of product g. Products with scales of their own have them beside each other: a
- * row of scales is as long as all of them. Those of a group's columns begin at its first one. */
+ * row of scales is as long as all of them. Those of a group's columns begin at its first one.
+ * taken: those of B by index, or NULL. */
 static hd_matrix block_scales(const hd_manifest *manifest, const trial_data *data, int which,
-                              int64_t g) {
+                              int64_t g, const uint8_t *taken) {
   heddle_elem elem = hd_manifest_arg(manifest, HD_ARG_BLOCK_SCALE_A)->elem;
   int64_t n = trial_scales_a_row(manifest, &data->shape);
   int64_t n_matrices = trial_scale_matrices(manifest, &data->shape, which);
   int64_t first, end, at = n_matrices > 1 ? g * n : 0;
   trial_columns(data, g, &first, &end);
   at += which ? first * n_matrices * n : 0;
-  return (hd_matrix){data->scales[which] + hd_elem_bytes(elem, (size_t)at), elem,
+  const uint8_t *scales = taken ? taken : data->scales[which];
+  return (hd_matrix){scales + hd_elem_bytes(elem, (size_t)at), elem,
                      (uint64_t)(n_matrices * n), 1};
 }
 
@@ -219,8 +221,8 @@ static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
   const hd_arg *block_a = hd_manifest_arg(manifest, HD_ARG_BLOCK_SCALE_A);
   r->block = (unsigned)manifest->scale_block;
   if (block_a) {
-    r->block_a = block_scales(manifest, data, 0, g);
-    r->block_b = block_scales(manifest, data, 1, g);
+    r->block_a = block_scales(manifest, data, 0, g, NULL);
+    r->block_b = block_scales(manifest, data, 1, g, columns->scales);
     r->block_rows = (unsigned)manifest->scale_rows;
   }
   if (has_user(manifest))
@@ -557,13 +559,18 @@ static heddle_status verify_columns(heddle_context *ctx, const hd_manifest *mani
   by_index by = {0};
   if (data->gather)
     by.b = trial_take_columns(ctx, data, HD_ARG_B, data->gather, s->t, &b);
+  if (data->gather && data->scales[1])
+    by.scales = trial_take_scales(ctx, manifest, data);
   if (data->scatter)
     by.d = trial_take_columns(ctx, data, HD_ARG_D, data->scatter, s->n, &d);
-  heddle_status status = (data->gather && !by.b) || (data->scatter && !by.d)
+  bool has_all = (!data->gather || (by.b && (by.scales || !data->scales[1]))) &&
+                 (!data->scatter || by.d);
+  heddle_status status = !has_all
                              ? HEDDLE_NO_MEMORY
                              : verify_numbers(ctx, manifest, request, data, &by, result);
   hd_free(by.b);
   hd_free(by.d);
+  hd_free(by.scales);
   return status;
 }
 

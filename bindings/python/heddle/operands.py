@@ -150,7 +150,7 @@ class Operands:
             self.arrays[name] = np.ascontiguousarray(scales)
             return
         each = 1 if of_b else max(self.facts["scale_rows"], 1)
-        rows = -(-self.numbers["n" if of_b else "m"] // each)
+        rows = -(-self.numbers[("t" if "gather_b" in self.names else "n") if of_b else "m"] // each)
         apart = ("stride_b" if of_b else "stride_a") in self.names
         if scales.ndim not in ((2, 3) if apart else (2,)) or scales.shape[-2] != rows:
             raise invalid("array.shape", f"{name} has the shape {scales.shape}", f"({rows}, k-blocks)"
@@ -190,7 +190,7 @@ class Operands:
         return value[g] if value.ndim > dimensions and not self.is_grouped else value
 
     def _block_factors(self, name, g, rows):
-        """[rows, k] factors of the elements of A or B."""
+        """[rows, k] factors of the elements of A, or of the products' columns of B."""
         of_b, scales = name == "block_scale_b", self.given.get(name)
         if scales is None:
             return None
@@ -198,6 +198,8 @@ class Operands:
         scales = scales[g] if scales.ndim == 3 else scales
         each = 1 if of_b else max(self.facts["scale_rows"], 1)
         along = np.repeat(scales, self.facts["scale_block"], axis=1)[:, :self.numbers["k"]]
+        if of_b and "gather_b" in self.names:
+            return along[np.clip(self.arrays["gather_b"], 0, len(along) - 1)]
         return np.repeat(along, each, axis=0)[:rows]
 
     def _one(self, g, x, columns):
