@@ -242,16 +242,28 @@ static heddle_status check_own(heddle_context *ctx, hd_records *r, const char *p
 }
 
 /* Refuses later versions, whose columns are unknown. */
-static heddle_status prepare_schema(heddle_context *ctx, hd_records *r, const char *path,
-                                    bool write) {
+static heddle_status identify(heddle_context *ctx, hd_records *r, const char *path) {
   r->version = version_of(r);
   if (r->version < 0)
     return sqlite_error(ctx, r, "read the database");
   if (r->version > HD_RECORDS_VERSION)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, (hd_loc){.file = path}, "records.version",
                     "got records of version %d; legal: up to %d", r->version, HD_RECORDS_VERSION);
-  HD_TRY(check_own(ctx, r, path));
-  return write ? prepare_to_write(ctx, r, path) : prepare_to_read(ctx, r, path);
+  return check_own(ctx, r, path);
+}
+
+/* What is read before the first write is of one moment: another process may upgrade the file. */
+static heddle_status prepare_schema(heddle_context *ctx, hd_records *r, const char *path,
+                                    bool write) {
+  HD_TRY(hd_records_execute(ctx, r, "BEGIN", "read the database"));
+  heddle_status status = identify(ctx, r, path);
+  if (status == HEDDLE_OK && !write)
+    status = prepare_to_read(ctx, r, path);
+  if (status == HEDDLE_OK)
+    status = hd_records_execute(ctx, r, "COMMIT", "read the database");
+  if (status != HEDDLE_OK)
+    sqlite3_exec(r->db, "ROLLBACK", NULL, NULL, NULL);
+  return status == HEDDLE_OK && write ? prepare_to_write(ctx, r, path) : status;
 }
 
 /* Hardens the connection against untrusted files: no triggers, views or functions of the schema

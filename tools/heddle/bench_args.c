@@ -69,9 +69,6 @@ static int check_groups(const bench_args *a) {
                            "got --groups with an epilogue, a batch, --random, --sweep, --sample, "
                            "--dynamic, --beside, --predecessor, --weights-ready or a file; "
                            "legal: with sizes or --grid, --blocks, --routing and schedules");
-  if (a->blocks && a->index_schedules.n)
-    return cli_usage_error("bench.groups", "got --index-schedule with --blocks; groups by index "
-                                           "have no block scales; nearest: without it");
   return CLI_GO;
 }
 

@@ -159,18 +159,6 @@ uint8_t *trial_take_columns(heddle_context *ctx, const trial_data *data, hd_arg_
   return taken;
 }
 
-uint8_t *trial_take_scales(heddle_context *ctx, const hd_manifest *manifest,
-                           const trial_data *data) {
-  const trial_shape *s = &data->shape;
-  heddle_elem elem = hd_manifest_arg(manifest, HD_ARG_BLOCK_SCALE_B)->elem;
-  size_t row = hd_elem_bytes(elem, (size_t)trial_scales_a_row(manifest, s));
-  uint8_t *taken = hd_try_zalloc(ctx, row * (size_t)s->n + 1, "block scales by index");
-  for (int64_t i = 0; taken && i < s->n; i++)
-    if (trial_is_index(data->gather[i], s->t))
-      memcpy(taken + (size_t)i * row, data->scales[1] + (size_t)data->gather[i] * row, row);
-  return taken;
-}
-
 /* ---- injected ---- */
 
 /* Moves the first column of a group to the previous group, or to none. */
