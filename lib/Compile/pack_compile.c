@@ -19,41 +19,52 @@ enum { TILE_K_BLOCKS = 2, WARPS = TILE_K_BLOCKS * HD_SLAB_STRIPS, ALIGN = 128 };
 /* Bytes per load of a lane. Each width has an entry point; a launch uses the first that fits. */
 static const int32_t widths[] = {16, 4, 2, 1};
 
-/* The matrix to pack. transposed: memory holds the transposed matrix. twin: the transposed matrix
- * is packed, too. quantized: memory holds elements of type `from`, and rows have scales. */
+typedef enum form { PLAIN, TRANSPOSED, TWIN, QUANTIZED } form;
+
+/* What differs between the kernels. more: the argument that only this form has. */
+static const struct form_row {
+  const char *name, *op, *attrs, *about;
+  hd_arg_kind more;
+} forms[] = {
+    [PLAIN] = {"pack", "prune.pack", "", "pruned and packed", HD_ARG_NONE},
+    [TRANSPOSED] = {"pack_transposed", "prune.pack", ", trans",
+                    "whose transpose is in memory, pruned and packed", HD_ARG_NONE},
+    [TWIN] = {"pack_twin", "prune.pack", "", "pruned and packed, with its transpose", HD_ARG_TWIN},
+    [QUANTIZED] = {"pack_quantized", "quantize.pack", "", "pruned, quantized by row and packed",
+                   HD_ARG_SCALE_A},
+};
+
+/* The matrix to pack. from: its type in memory (QUANTIZED: another one). */
 typedef struct source {
   heddle_elem elem, from;
-  bool transposed, twin, quantized;
+  form form;
 } source;
 
 /* Of an element in memory. */
 static int32_t bytes_of(source from) {
-  return heddle_elem_get(from.quantized ? from.from : from.elem)->container_bits / 8;
+  return heddle_elem_get(from.from)->container_bits / 8;
 }
 
 /* Widths that have an entry point: the element's own, and 4 and 16 bytes unless transposed. */
 static bool has_width(source from, int32_t width) {
-  return width == bytes_of(from) || (width >= 4 && !from.transposed);
-}
-
-static const char *name_of(source from) {
-  return from.transposed  ? "pack_transposed"
-         : from.twin      ? "pack_twin"
-         : from.quantized ? "pack_quantized"
-                          : "pack";
+  return width == bytes_of(from) || (width >= 4 && from.form != TRANSPOSED);
 }
 
 static void print_kernel(hd_arena *arena, hd_strbuf *out, source from, const char *target,
                          int32_t width) {
   heddle_elem elem = from.elem;
-  const char *type = heddle_elem_get(elem)->name, *more = "", *dense = type, *attrs = "";
-  if (from.twin)
-    more = hd_arena_printf(arena, "  %%twin: ptr<%s> = arg {arg = twin, type = %s}\n", type, type);
-  if (from.quantized) {
-    more = "  %scales: ptr<f32> = arg {arg = scale_a, type = f32}\n";
-    dense = heddle_elem_get(from.from)->name;
-    attrs = hd_arena_printf(arena, ", b_type = %s", dense);
+  const struct form_row *row = &forms[from.form];
+  const char *type = heddle_elem_get(elem)->name, *dense = heddle_elem_get(from.from)->name;
+  const char *operand = "", *more = "", *attrs = row->attrs;
+  if (row->more != HD_ARG_NONE) {
+    const char *name = hd_arg_name(row->more);
+    const char *of = from.form == QUANTIZED ? "f32" : type;
+    operand = hd_arena_printf(arena, ", %%%s", name);
+    more = hd_arena_printf(arena, "  %%%s: ptr<%s> = arg {arg = %s, type = %s}\n", name, of, name,
+                           of);
   }
+  if (from.form == QUANTIZED)
+    attrs = hd_arena_printf(arena, ", b_type = %s", dense);
   hd_strbuf_printf(
       out,
       "kernel {name = \"%s_%s_%d\", target = \"%s\", threads = %d, persistent} {\n"
@@ -63,7 +74,7 @@ static void print_kernel(hd_arena *arena, hd_strbuf *out, source from, const cha
       "  %%m: i32 = arg {arg = m}\n"
       "  %%k: i32 = arg {arg = k}\n"
       "  %%pitch: i64 = arg {arg = ldb}\n",
-      name_of(from), type, (int)width, target, 32 * WARPS, dense, dense, type, type, more);
+      row->name, type, (int)width, target, 32 * WARPS, dense, dense, type, type, more);
   hd_strbuf_printf(
       out,
       "  role {name = \"pack\", warp_lo = 0, n_warps = %d} {\n"
@@ -99,14 +110,12 @@ static void print_kernel(hd_arena *arena, hd_strbuf *out, source from, const cha
       "      %%tile_block: i32 = mul %%column, %%tile_k_blocks\n"
       "      %%k_block: i32 = add %%tile_block, %%of_tile\n"
       "      %s %%dense, %%pitch, %%packed, %%row, %%k_block, %%m, %%k%s "
-      "{type = %s%s, vec = %d%s}\n"
+      "{type = %s, vec = %d%s}\n"
       "      yield\n"
       "    }\n"
       "  }\n"
       "}\n",
-      from.quantized ? "quantize.pack" : "prune.pack",
-      from.twin ? ", %twin" : from.quantized ? ", %scales" : "", type, attrs, (int)width,
-      from.transposed ? ", trans" : "");
+      row->op, operand, type, (int)width, attrs);
 }
 
 static heddle_status make_module(heddle_context *ctx, hd_arena *arena, source from,
@@ -127,22 +136,21 @@ static heddle_status make_module(heddle_context *ctx, hd_arena *arena, source fr
 static void add_args(source from, hd_manifest *m) {
   enum { MAX_SIZE = HD_SIZE_MOST };
   heddle_elem elem = from.elem;
-  hd_arg_kind line = from.transposed ? HD_ARG_M : HD_ARG_K;
+  hd_arg_kind line = from.form == TRANSPOSED ? HD_ARG_M : HD_ARG_K;
   const heddle_elem_info *info = heddle_elem_get(elem);
   const hd_arg args[] = {
       {.kind = HD_ARG_B, .divisible_by = 1, .align = bytes_of(from),
-       .elem = from.quantized ? from.from : elem},
+       .elem = from.from},
       {.kind = HD_ARG_D, .divisible_by = 1, .align = ALIGN, .elem = elem},
       {.kind = HD_ARG_SCALE_A, .divisible_by = 1, .align = 4, .elem = HEDDLE_F32},
       {.kind = HD_ARG_TWIN, .divisible_by = 1, .align = ALIGN, .elem = elem},
-      {.kind = HD_ARG_M, .divisible_by = from.twin ? info->group : 1, .align = 1, .max = MAX_SIZE},
+      {.kind = HD_ARG_M, .divisible_by = from.form == TWIN ? info->group : 1, .align = 1,
+       .max = MAX_SIZE},
       {.kind = HD_ARG_K, .divisible_by = info->group, .align = 1, .max = MAX_SIZE},
       {.kind = HD_ARG_LDB, .divisible_by = 1, .align = 1, .at_least = {line, 1, 0, 1}}};
   for (size_t i = 0; i < HD_COUNT(args); i++) {
-    bool there = args[i].kind == HD_ARG_TWIN      ? from.twin
-                 : args[i].kind == HD_ARG_SCALE_A ? from.quantized
-                                                  : true;
-    if (there)
+    bool of_one_form = args[i].kind == HD_ARG_TWIN || args[i].kind == HD_ARG_SCALE_A;
+    if (!of_one_form || args[i].kind == forms[from.form].more)
       m->arg[m->n_args++] = args[i];
   }
 }
@@ -170,7 +178,7 @@ static heddle_status make_manifest(heddle_context *ctx, source from, const hd_ta
                                    heddle_compiled *c, hd_manifest *m) {
   heddle_elem elem = from.elem;
   *m = (hd_manifest){.name = c->name, .target = target->name, .ptx_version = target->llvm_ptx,
-                     .a_elem = elem, .b_elem = from.quantized ? from.from : elem,
+                     .a_elem = elem, .b_elem = from.from,
                      .c_elem = elem, .d_elem = elem,
                      .acc_elem = elem, .bias_elem = elem, .act = "none",
                      .family = "mma"};
@@ -192,13 +200,11 @@ static heddle_status build(heddle_context *ctx, source from, const hd_target *ta
   hd_manifest manifest;
   HD_TRY(hd_check(ctx, module, NULL, NULL));
   const char *type = heddle_elem_get(from.elem)->name;
-  c->name = hd_arena_printf(&c->arena, "%s_%s", name_of(from), type);
+  c->name = hd_arena_printf(&c->arena, "%s_%s", forms[from.form].name, type);
   c->schedule = "";
   const char *header = hd_arena_printf(
-      &c->arena, "Heddle %s. A dense matrix of %s, %spruned and packed%s.", HEDDLE_VERSION,
-      from.quantized ? heddle_elem_get(from.from)->name : type,
-      from.transposed ? "transposed, " : from.quantized ? "quantized by row, " : "",
-      from.twin ? ", with its transpose" : "");
+      &c->arena, "Heddle %s. A dense matrix of %s, %s.", HEDDLE_VERSION,
+      heddle_elem_get(from.from)->name, forms[from.form].about);
   HD_TRY(hd_emit_ptx(ctx, module, &(hd_emit_options){.header = header}, &emitted));
   heddle_status status = make_manifest(ctx, from, target, module, &emitted, c, &manifest);
   if (status == HEDDLE_OK) {
@@ -237,7 +243,7 @@ static heddle_status compile(heddle_context *ctx, source from, const char *targe
         ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.type",
         "got %s; legal: bf16, f16, tf32, e4m3, e5m2, e3m2, e2m3, e2m1, s8, u8; nearest: %s",
         info ? info->name : "no type", info && info->kind != HEDDLE_FLOAT ? "s8" : "bf16");
-  if (from.twin && info->container_bits != 16)
+  if (from.form == TWIN && info->container_bits != 16)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.twin-type",
                     "got %s; legal: bf16, f16; nearest: a pack of each matrix", info->name);
   target = target ? target : "";
@@ -245,7 +251,7 @@ static heddle_status compile(heddle_context *ctx, source from, const char *targe
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.target",
                     "unknown target %s; nearest: %s",
                     target, hd_target_nearest(target));
-  if (from.quantized)
+  if (from.form == QUANTIZED)
     HD_TRY(check_quantized(ctx, from, chip));
   HD_TRY(make_module(ctx, &c->arena, from, target, &module));
   heddle_status status = build(ctx, from, chip, module, ptxas, c);
@@ -268,23 +274,22 @@ static heddle_status compile_one(heddle_context *ctx, source from, const char *t
 
 heddle_status heddle_pack_compile(heddle_context *ctx, heddle_elem elem, const char *target,
                                   const char *ptxas, heddle_compiled **compiled) {
-  return compile_one(ctx, (source){.elem = elem}, target, ptxas, compiled);
+  return compile_one(ctx, (source){elem, elem, PLAIN}, target, ptxas, compiled);
 }
 
 heddle_status heddle_pack_compile_transposed(heddle_context *ctx, heddle_elem elem,
                                              const char *target, const char *ptxas,
                                              heddle_compiled **compiled) {
-  return compile_one(ctx, (source){.elem = elem, .transposed = true}, target, ptxas, compiled);
+  return compile_one(ctx, (source){elem, elem, TRANSPOSED}, target, ptxas, compiled);
 }
 
 heddle_status heddle_pack_compile_twin(heddle_context *ctx, heddle_elem elem, const char *target,
                                        const char *ptxas, heddle_compiled **compiled) {
-  return compile_one(ctx, (source){.elem = elem, .twin = true}, target, ptxas, compiled);
+  return compile_one(ctx, (source){elem, elem, TWIN}, target, ptxas, compiled);
 }
 
 heddle_status heddle_pack_compile_quantized(heddle_context *ctx, heddle_elem from, heddle_elem elem,
                                             const char *target, const char *ptxas,
                                             heddle_compiled **compiled) {
-  return compile_one(ctx, (source){.elem = elem, .from = from, .quantized = true}, target, ptxas,
-                     compiled);
+  return compile_one(ctx, (source){elem, from, QUANTIZED}, target, ptxas, compiled);
 }
