@@ -308,6 +308,11 @@ static void write_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
     return;
   }
   if (is_by_index(step) && buffer->layout == HD_CK_LINEAR) {
+    if (c->rows_exist != m->extents->b_rows)
+      return hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, region.slot),
+                        "as many columns as the copies of B",
+                        "block scales of %lld columns are copied by index, B has %lld",
+                        (long long)c->rows_exist, (long long)m->extents->b_rows);
     int64_t bytes = c->rows * c->row_bytes;
     uint64_t tag = hd_ck_copy_scales_by_index(m, step, c->base, c->first_row, bytes);
     region.range = (hd_ck_range){.lo = 0, .hi = bytes, .n = 1};
