@@ -7,6 +7,7 @@ import unittest
 import numpy as np
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 import heddle
 import heddle.torch as ht
@@ -73,10 +74,23 @@ class Formats(unittest.TestCase):
         with self.assertRaises(heddle.Invalid) as caught:
             ht.pack_quantized(torch.zeros(8, 8), torch.ones(8), torch.float8_e4m3fn)
         self.assertEqual(caught.exception.rule, "torch.dtype")
+        for scale in (torch.ones(7), torch.ones(8, 1), torch.ones(8, device="meta")):
+            with self.assertRaises(heddle.Invalid) as caught:
+                ht.pack_quantized(torch.zeros(8, 8).bfloat16(), scale, torch.float8_e4m3fn)
+            self.assertEqual(caught.exception.rule, "torch.scale")
         layer = nn.Linear(64, 64).bfloat16()
         sparse = ht.SparseLinear.from_linear(layer, dtype=torch.float8_e4m3fn)
         near = ht.prune(layer.weight.detach()).float()
         torch.testing.assert_close(sparse.dense_weight().float(), near, rtol=0.07, atol=float(near.abs().max()) / 500)
+
+    def test_a_tensor_without_memory_is_not_packed_by_a_kernel(self):
+        with FakeTensorMode():
+            w = torch.empty(64, 128, dtype=torch.bfloat16, device="cuda")
+            packed = ht.pack_quantized(w, torch.empty(64, device="cuda"), torch.float8_e4m3fn)
+            self.assertEqual(packed.numel(), formats.packed_bytes(64, 128, torch.float8_e4m3fn))
+            out, twin = (torch.empty(formats.packed_bytes(*size, w.dtype), dtype=torch.uint8, device="cuda")
+                         for size in ((64, 128), (128, 64)))
+            formats.pack_with_twin(w, out, twin)
 
     def test_what_cannot_be_packed_is_refused(self):
         for weight, rule in ((torch.zeros(8, 6).bfloat16(), "sparse.shape"), (torch.zeros(0, 8).bfloat16(), "sparse.shape"),

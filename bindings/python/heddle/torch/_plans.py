@@ -248,11 +248,16 @@ def packer_of(device, type, form="plain"):
         return _packers.get(key)
 
 
+def _with_pitch(weight):
+    """The weight in rows without gaps between elements, and the distance between rows in elements."""
+    weight = weight if weight.stride(1) == 1 and weight.stride(0) >= weight.shape[1] else weight.contiguous()
+    return weight, max(weight.stride(0), weight.shape[1])
+
+
 def pack_on_device(weight, transposed=False, out=None, twin=None):
     """The packed bytes of a weight on a GPU (transposed: of weight.t()), pruned by magnitude, on the current stream, in
     `out` where that is given; None: there is no kernel. twin: takes the bytes of weight.t(), from the same read."""
-    weight = weight if weight.stride(1) == 1 and weight.stride(0) >= weight.shape[1] else weight.contiguous()
-    pitch = max(weight.stride(0), weight.shape[1])
+    weight, pitch = _with_pitch(weight)
     m, k = weight.shape[::-1] if transposed else weight.shape
     with torch.cuda.device(weight.device):
         form = "plain" if twin is None and not transposed else "transposed" if twin is None else "twin"
@@ -271,8 +276,7 @@ def pack_on_device(weight, transposed=False, out=None, twin=None):
 def quantize_on_device(weight, scale, dtype):
     """The packed bytes of a weight on a GPU, pruned by magnitude, its rows divided by their scales and converted to an
     fp8 type; None: there is no kernel."""
-    weight = weight if weight.stride(1) == 1 and weight.stride(0) >= weight.shape[1] else weight.contiguous()
-    (m, k), pitch = weight.shape, max(weight.stride(0), weight.shape[1])
+    (weight, pitch), (m, k) = _with_pitch(weight), weight.shape
     scale = scale.float().contiguous()
     with torch.cuda.device(weight.device):
         if torch.cuda.get_device_capability() < (8, 9):

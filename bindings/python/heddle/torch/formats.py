@@ -171,6 +171,11 @@ def unpair_rows(weight):
     return weight.reshape(weight.shape[0] // 16, 2, 8, -1).transpose(0, 1).reshape(weight.shape)
 
 
+def _has_memory(weight):
+    """False for a tensor that only stands for one (FakeTensor), and while a graph is made."""
+    return type(weight) in (torch.Tensor, torch.nn.Parameter) and not torch.compiler.is_compiling()
+
+
 def pack(weight, pair=False, transposed=False, out=None):
     """The packed bytes (uint8) of a weight, on its own device: what `linear` takes. It is pruned by magnitude where it is
     not sparse already. pair: its rows are gate, then up (an act of pairs). transposed: the bytes of weight.t().
@@ -179,7 +184,7 @@ def pack(weight, pair=False, transposed=False, out=None):
         return pack(pair_rows(weight.contiguous().view(_INTEGERS[weight.element_size()])).view(weight.dtype), out=out)
     group = _TYPES[weight.dtype][1] if weight.dtype in _TYPES else type_of(weight.dtype)
     _check_groups(weight.t() if transposed and weight.dim() == 2 else weight, group)
-    if type(weight) not in (torch.Tensor, torch.nn.Parameter) or torch.compiler.is_compiling():
+    if not _has_memory(weight):
         packed = torch.ops.heddle.pack(weight, transposed)  # a tensor that only stands for one, or a graph
         return packed if out is None else out.copy_(packed)
     return pack_now(weight, transposed, out)
@@ -202,7 +207,7 @@ def pack_with_twin(weight, out, twin):
     from . import _plans  # which needs this module
     group = _TYPES[weight.dtype][1] if weight.dtype in _TYPES else type_of(weight.dtype)
     _check_groups(weight, group), _check_groups(weight.t(), group)
-    together = weight.is_cuda and weight.element_size() == 2
+    together = weight.is_cuda and weight.element_size() == 2 and _has_memory(weight)
     if together and _plans.pack_on_device(weight, out=out, twin=twin) is not None:
         _plans.weights_written(twin)
         return
@@ -215,13 +220,17 @@ def pack_quantized(weight, scale, dtype, pair=False):
     the reciprocal of its row's scale in f32, and rounded; the largest finite value is the limit. On a GPU (sm_89 and
     later) one kernel does this. pair: as for pack; so is the order of the scales."""
     from . import _plans  # which needs this module
-    if pair:
-        bits, scale = pair_rows(weight.contiguous().view(torch.int16)), pair_rows(scale.reshape(-1, 1)).reshape(-1)
-        return pack_quantized(bits.view(weight.dtype), scale, dtype)
     if weight.dtype not in (torch.bfloat16, torch.float16) or dtype not in (torch.float8_e4m3fn, torch.float8_e5m2):
         raise invalid("torch.dtype", f"got {dtype} from {weight.dtype}", "float8_e4m3fn or float8_e5m2 from bfloat16 or float16")
     _check_groups(weight, _TYPES[dtype][1])
-    packed = _plans.quantize_on_device(weight, scale, dtype) if weight.is_cuda else None
+    if scale.shape != weight.shape[:1] or scale.device != weight.device:
+        raise invalid("torch.scale", f"got scales of shape {tuple(scale.shape)} on {scale.device}",
+                      f"({weight.shape[0]},) on {weight.device}, one for each row")
+    if pair:
+        bits, scale = pair_rows(weight.contiguous().view(torch.int16)), pair_rows(scale[:, None])[:, 0]
+        return pack_quantized(bits.view(weight.dtype), scale, dtype)
+    on_device = weight.is_cuda and _has_memory(weight)
+    packed = _plans.quantize_on_device(weight, scale, dtype) if on_device else None
     if packed is None:
         (values, codes), top = compress(weight), torch.finfo(dtype).max
         values = (values.float() * scale.float().reciprocal()[:, None]).clamp(-top, top).to(dtype)
