@@ -36,11 +36,18 @@ HEDDLE_API heddle_status heddle_pack_compile_transposed(heddle_context *ctx, hed
                                                         const char *target, const char *ptxas,
                                                         heddle_compiled **compiled);
 
-/* The same for a matrix and its transpose together, from one read. Types: bf16, f16. Otherwise
- * HEDDLE_UNSUPPORTED, as above. For heddle_pack_device_twin. */
+/* The same for a matrix and its transpose together, from one read. Each is pruned by itself. Types:
+ * bf16, f16. Otherwise HEDDLE_UNSUPPORTED, as above. For heddle_pack_device_twin. */
 HEDDLE_API heddle_status heddle_pack_compile_twin(heddle_context *ctx, heddle_elem elem,
                                                   const char *target, const char *ptxas,
                                                   heddle_compiled **compiled);
+
+/* The same with the mask: of each 4 x 4 tile the pattern with two elements in each row and column
+ * stays that heddle_sparse_prune_two_way keeps, so that the matrix and its transpose have the same
+ * elements. For heddle_pack_device_two_way. */
+HEDDLE_API heddle_status heddle_pack_compile_two_way(heddle_context *ctx, heddle_elem elem,
+                                                     const char *target, const char *ptxas,
+                                                     heddle_compiled **compiled);
 
 /* The same for a matrix of another type: from: bf16 or f16 in memory; elem: e4m3 or e5m2, packed.
  * Elements are chosen by their magnitude in memory. Each kept one is multiplied by the reciprocal
@@ -72,6 +79,14 @@ HEDDLE_API heddle_status heddle_pack_device_twin(heddle_context *ctx, const hedd
                                                  uint64_t m, uint64_t k, const void *dense,
                                                  size_t row_bytes, void *payload, void *twin,
                                                  void *stream);
+
+/* The same with a kernel of heddle_pack_compile_two_way. mask: m x k bytes of device memory, 1 for
+ * an element that stays and 0 for the others, aligned to 8 bytes. */
+HEDDLE_API heddle_status heddle_pack_device_two_way(heddle_context *ctx,
+                                                    const heddle_kernel *kernel, uint64_t m,
+                                                    uint64_t k, const void *dense,
+                                                    size_t row_bytes, void *payload, void *twin,
+                                                    void *mask, void *stream);
 
 /* The same with a kernel of heddle_pack_compile_quantized; row_bytes and the alignment of dense are
  * those of its type in memory. scales: m positive f32 in device memory, aligned to 4 bytes: those

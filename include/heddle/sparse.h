@@ -96,6 +96,15 @@ HEDDLE_API heddle_status heddle_sparse_dense_row_bytes(heddle_context *ctx, hedd
 HEDDLE_API heddle_status heddle_sparse_prune(heddle_context *ctx, heddle_elem elem, uint64_t m,
                                              uint64_t k, void *dense, size_t row_bytes);
 
+/* The same along rows and along columns: in each 4 x 4 tile, the pattern with two elements in each
+ * row and column whose magnitudes have the largest sum stays. m and k are multiples of 4; types of
+ * 16 and 8 bits with groups of four. The sums are of f32, so that equal sums and their rounding are
+ * those of the device (heddle_pack_device_two_way); a NaN counts as Inf. mask: m x k bytes, 1 for
+ * an element that stays and 0 for the others, without gaps between rows; may be NULL. */
+HEDDLE_API heddle_status heddle_sparse_prune_two_way(heddle_context *ctx, heddle_elem elem,
+                                                     uint64_t m, uint64_t k, void *dense,
+                                                     size_t row_bytes, uint8_t *mask);
+
 /* Dense to canonical. HEDDLE_INVALID names the first row and group with too many non-zeros, and its
  * values; then values and codes hold an unspecified part of the result. */
 HEDDLE_API heddle_status heddle_sparse_compress(heddle_context *ctx, heddle_elem elem, uint64_t m,

@@ -22,6 +22,7 @@ static const struct use {
             {HD_OP_GROUP_TABLE, HD_AT_group_table_offsets, -1, HD_ARG_OFFSETS},
             {HD_OP_PRUNE_PACK, HD_AT_prune_pack_packed, -1, HD_ARG_D},
             {HD_OP_PRUNE_PACK, HD_AT_prune_pack_twin, -1, HD_ARG_TWIN},
+            {HD_OP_PRUNE_PACK, HD_AT_prune_pack_mask, -1, HD_ARG_MASK},
             {HD_OP_QUANTIZE_PACK, HD_AT_quantize_pack_packed, -1, HD_ARG_D},
             {HD_OP_QUANTIZE_PACK, HD_AT_quantize_pack_scales, -1, HD_ARG_SCALE_A},
             {HD_OP_COPY_GLOBAL, HD_AT_copy_global_copy, -1, HD_ARG_WORKSPACE},

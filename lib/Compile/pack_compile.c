@@ -19,19 +19,24 @@ enum { TILE_K_BLOCKS = 2, WARPS = TILE_K_BLOCKS * HD_SLAB_STRIPS, ALIGN = 128 };
 /* Bytes per load of a lane. Each width has an entry point; a launch uses the first that fits. */
 static const int32_t widths[] = {16, 4, 2, 1};
 
-typedef enum form { PLAIN, TRANSPOSED, TWIN, QUANTIZED } form;
+typedef enum form { PLAIN, TRANSPOSED, TWIN, TWO_WAY, QUANTIZED } form;
 
-/* What differs between the kernels. more: the argument that only this form has. */
+/* What differs between the kernels. more: the arguments that not all forms have. */
+enum { MOST_MORE = 2 };
 static const struct form_row {
   const char *name, *op, *attrs, *about;
-  hd_arg_kind more;
+  hd_arg_kind more[MOST_MORE + 1]; /* NONE: the end */
 } forms[] = {
-    [PLAIN] = {"pack", "prune.pack", "", "pruned and packed", HD_ARG_NONE},
+    [PLAIN] = {"pack", "prune.pack", "", "pruned and packed", {HD_ARG_NONE}},
     [TRANSPOSED] = {"pack_transposed", "prune.pack", ", trans",
-                    "whose transpose is in memory, pruned and packed", HD_ARG_NONE},
-    [TWIN] = {"pack_twin", "prune.pack", "", "pruned and packed, with its transpose", HD_ARG_TWIN},
+                    "whose transpose is in memory, pruned and packed", {HD_ARG_NONE}},
+    [TWIN] = {"pack_twin", "prune.pack", "", "pruned and packed, with its transpose",
+              {HD_ARG_TWIN, HD_ARG_NONE}},
+    [TWO_WAY] = {"pack_two_way", "prune.pack", "",
+                 "pruned along rows and columns, and packed with its transpose",
+                 {HD_ARG_TWIN, HD_ARG_MASK, HD_ARG_NONE}},
     [QUANTIZED] = {"pack_quantized", "quantize.pack", "", "pruned, quantized by row and packed",
-                   HD_ARG_SCALE_A},
+                   {HD_ARG_SCALE_A, HD_ARG_NONE}},
 };
 
 /* The matrix to pack. from: its type in memory (QUANTIZED: another one). */
@@ -50,18 +55,28 @@ static bool has_width(source from, int32_t width) {
   return width == bytes_of(from) || (width >= 4 && from.form != TRANSPOSED);
 }
 
+static bool has_arg(source from, hd_arg_kind arg) {
+  const hd_arg_kind *more = forms[from.form].more;
+  while (*more != HD_ARG_NONE && *more != arg)
+    more++;
+  return *more == arg;
+}
+
+static heddle_elem elem_of_more(source from, hd_arg_kind arg) {
+  return arg == HD_ARG_SCALE_A ? HEDDLE_F32 : arg == HD_ARG_MASK ? HEDDLE_U8 : from.elem;
+}
+
 static void print_kernel(hd_arena *arena, hd_strbuf *out, source from, const char *target,
                          int32_t width) {
   heddle_elem elem = from.elem;
   const struct form_row *row = &forms[from.form];
   const char *type = heddle_elem_get(elem)->name, *dense = heddle_elem_get(from.from)->name;
   const char *operand = "", *more = "", *attrs = row->attrs;
-  if (row->more != HD_ARG_NONE) {
-    const char *name = hd_arg_name(row->more);
-    const char *of = from.form == QUANTIZED ? "f32" : type;
-    operand = hd_arena_printf(arena, ", %%%s", name);
-    more = hd_arena_printf(arena, "  %%%s: ptr<%s> = arg {arg = %s, type = %s}\n", name, of, name,
-                           of);
+  for (const hd_arg_kind *arg = row->more; *arg != HD_ARG_NONE; arg++) {
+    const char *name = hd_arg_name(*arg), *of = heddle_elem_get(elem_of_more(from, *arg))->name;
+    operand = hd_arena_printf(arena, "%s, %%%s", operand, name);
+    more = hd_arena_printf(arena, "%s  %%%s: ptr<%s> = arg {arg = %s, type = %s}\n", more, name, of,
+                           name, of);
   }
   if (from.form == QUANTIZED)
     attrs = hd_arena_printf(arena, ", b_type = %s", dense);
@@ -134,7 +149,7 @@ static heddle_status make_module(heddle_context *ctx, hd_arena *arena, source fr
 
 /* The twin has groups along m. */
 static void add_args(source from, hd_manifest *m) {
-  enum { MAX_SIZE = HD_SIZE_MOST };
+  enum { MAX_SIZE = HD_SIZE_MOST, MASK_ALIGN = 8 };
   heddle_elem elem = from.elem;
   hd_arg_kind line = from.form == TRANSPOSED ? HD_ARG_M : HD_ARG_K;
   const heddle_elem_info *info = heddle_elem_get(elem);
@@ -144,13 +159,15 @@ static void add_args(source from, hd_manifest *m) {
       {.kind = HD_ARG_D, .divisible_by = 1, .align = ALIGN, .elem = elem},
       {.kind = HD_ARG_SCALE_A, .divisible_by = 1, .align = 4, .elem = HEDDLE_F32},
       {.kind = HD_ARG_TWIN, .divisible_by = 1, .align = ALIGN, .elem = elem},
-      {.kind = HD_ARG_M, .divisible_by = from.form == TWIN ? info->group : 1, .align = 1,
+      {.kind = HD_ARG_MASK, .divisible_by = 1, .align = MASK_ALIGN, .elem = HEDDLE_U8},
+      {.kind = HD_ARG_M, .divisible_by = has_arg(from, HD_ARG_TWIN) ? info->group : 1, .align = 1,
        .max = MAX_SIZE},
       {.kind = HD_ARG_K, .divisible_by = info->group, .align = 1, .max = MAX_SIZE},
       {.kind = HD_ARG_LDB, .divisible_by = 1, .align = 1, .at_least = {line, 1, 0, 1}}};
   for (size_t i = 0; i < HD_COUNT(args); i++) {
-    bool of_one_form = args[i].kind == HD_ARG_TWIN || args[i].kind == HD_ARG_SCALE_A;
-    if (!of_one_form || args[i].kind == forms[from.form].more)
+    bool in_all = args[i].kind != HD_ARG_TWIN && args[i].kind != HD_ARG_MASK &&
+                  args[i].kind != HD_ARG_SCALE_A;
+    if (in_all || has_arg(from, args[i].kind))
       m->arg[m->n_args++] = args[i];
   }
 }
@@ -243,7 +260,7 @@ static heddle_status compile(heddle_context *ctx, source from, const char *targe
         ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.type",
         "got %s; legal: bf16, f16, tf32, e4m3, e5m2, e3m2, e2m3, e2m1, s8, u8; nearest: %s",
         info ? info->name : "no type", info && info->kind != HEDDLE_FLOAT ? "s8" : "bf16");
-  if (from.form == TWIN && info->container_bits != 16)
+  if (has_arg(from, HD_ARG_TWIN) && info->container_bits != 16)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "pack.twin-type",
                     "got %s; legal: bf16, f16; nearest: a pack of each matrix", info->name);
   target = target ? target : "";
@@ -286,6 +303,12 @@ heddle_status heddle_pack_compile_transposed(heddle_context *ctx, heddle_elem el
 heddle_status heddle_pack_compile_twin(heddle_context *ctx, heddle_elem elem, const char *target,
                                        const char *ptxas, heddle_compiled **compiled) {
   return compile_one(ctx, (source){elem, elem, TWIN}, target, ptxas, compiled);
+}
+
+heddle_status heddle_pack_compile_two_way(heddle_context *ctx, heddle_elem elem,
+                                          const char *target, const char *ptxas,
+                                          heddle_compiled **compiled) {
+  return compile_one(ctx, (source){elem, elem, TWO_WAY}, target, ptxas, compiled);
 }
 
 heddle_status heddle_pack_compile_quantized(heddle_context *ctx, heddle_elem from, heddle_elem elem,

@@ -20,14 +20,19 @@ static void trade(hd_emitter *e, LLVMValueRef set, int32_t mask, LLVMValueRef *x
   *x = hd_emit_select(e, set, taken, *x);
 }
 
-/* Two rounds of a 4x4 transpose: 2x2 blocks inside lane pairs, then between them. */
-void hd_emit_transpose_quad(hd_emitter *e, LLVMValueRef w[4]) {
-  LLVMValueRef odd = lane_bit(e, 0), high = lane_bit(e, 1);
-  trade(e, odd, 1, &w[0], &w[1]);
-  trade(e, odd, 1, &w[2], &w[3]);
-  trade(e, high, 2, &w[0], &w[2]);
-  trade(e, high, 2, &w[1], &w[3]);
+/* Two rounds of a 4x4 transpose among the lanes that differ in bits `bit` and `bit` + 1: 2x2 blocks
+ * inside lane pairs, then between them. */
+static void transpose(hd_emitter *e, int bit, LLVMValueRef w[4]) {
+  LLVMValueRef odd = lane_bit(e, bit), high = lane_bit(e, bit + 1);
+  trade(e, odd, 1 << bit, &w[0], &w[1]);
+  trade(e, odd, 1 << bit, &w[2], &w[3]);
+  trade(e, high, 2 << bit, &w[0], &w[2]);
+  trade(e, high, 2 << bit, &w[1], &w[3]);
 }
+
+void hd_emit_transpose_quad(hd_emitter *e, LLVMValueRef w[4]) { transpose(e, 0, w); }
+
+void hd_emit_transpose_quads(hd_emitter *e, LLVMValueRef w[4]) { transpose(e, 2, w); }
 
 void hd_emit_trade_pairs(hd_emitter *e, LLVMValueRef w[4]) {
   LLVMValueRef odd = lane_bit(e, 0);

@@ -23,4 +23,14 @@ LLVMValueRef hd_emit_keep(hd_emitter *e, const hd_ranking *ranking, LLVMValueRef
 LLVMValueRef hd_emit_without_negative_zero(hd_emitter *e, const hd_ranking *ranking,
                                            LLVMValueRef word);
 
+/* A lane's part of a strip: of rows g and g + 8 (lane / 4) so many words, and tiles of four columns
+ * (16-bit types). */
+enum { HD_STRIP_LANE_ROWS = 2, HD_STRIP_LANE_WORDS = 8, HD_STRIP_LANE_TILES = 4 };
+
+/* Sets the elements that do not stay to zero (Layout/two_way.h; 16-bit types). mask: a byte for
+ * each element, 1 for one that stays; a word for each tile. */
+void hd_emit_prune_two_way(hd_emitter *e, heddle_elem elem,
+                           LLVMValueRef w[HD_STRIP_LANE_ROWS][HD_STRIP_LANE_WORDS],
+                           LLVMValueRef mask[HD_STRIP_LANE_ROWS][HD_STRIP_LANE_TILES]);
+
 #endif

@@ -7,7 +7,8 @@
  *
  * With a twin (16-bit types) the strip is transposed in registers: 64 rows of the transposed matrix
  * by 16 elements. Lane 4g + q gets rows 2q + g % 2 and 8 below of strip g / 2 of a block, and
- * stores the chunk that the strip's number in its slab says.
+ * stores the chunk that the strip's number in its slab says. With a mask, too, the strip is pruned
+ * to 2:4 along rows and columns first.
  *
  * quantize.pack loads twice as many bytes (`from` has 16 bits, `elem` 8), and converts what is
  * kept. */
@@ -16,7 +17,13 @@
 #include "Emit/emit_strip.h"
 #include "Layout/packed_format.h"
 
-enum { LANE_BYTES = 32, ROWS = 2, WORDS = LANE_BYTES / 4, VALUES = WORDS / 2 };
+enum {
+  ROWS = HD_STRIP_LANE_ROWS,
+  WORDS = HD_STRIP_LANE_WORDS,
+  TILES = HD_STRIP_LANE_TILES,
+  LANE_BYTES = 4 * WORDS,
+  VALUES = WORDS / 2
+};
 enum { HALVES = 2 /* of a lane's part of a row, if `from` has twice the bits of `elem` */ };
 
 /* The strip, and the position of this lane in it. */
@@ -42,11 +49,15 @@ static LLVMValueRef find_row(hd_emitter *e, const strip *s, int h) {
   return hd_emit_addi(e, hd_emit_add(e, s->row, s->g), 8 * h);
 }
 
+/* The first column of the lane's part of a row. */
+static LLVMValueRef find_column(hd_emitter *e, const strip *s) {
+  return hd_emit_add(e, hd_emit_muli(e, s->k_block, hd_k_block_size(s->elem)),
+                     hd_emit_muli(e, s->q, lane_elements(s)));
+}
+
 static origin find_origin(hd_emitter *e, const strip *s, int h) {
   int64_t bytes = s->rank.bits / 8;
-  LLVMValueRef row = find_row(e, s, h);
-  LLVMValueRef column = hd_emit_add(e, hd_emit_muli(e, s->k_block, hd_k_block_size(s->elem)),
-                                    hd_emit_muli(e, s->q, lane_elements(s)));
+  LLVMValueRef row = find_row(e, s, h), column = find_column(e, s);
   LLVMValueRef pitch = hd_emit_get1(e, hd_prune_pack_pitch(s->op));
   bool trans = hd_op_has(s->op, HD_ATTR_TRANS);
   LLVMValueRef line = hd_emit_widen(e, trans ? column : row), in_line = trans ? row : column;
@@ -99,6 +110,23 @@ static void load_row(hd_emitter *e, const strip *s, int h, LLVMValueRef *w) {
     hd_emit_load_vec(e, vec, hd_emit_global_at(e, o.from, find_offset(e, s, at)),
                      hd_emit_and(e, o.is_row, there), v);
     put_part(e, at, vec, v, w);
+  }
+}
+
+/* Stores the mask, a byte for each element: a word for each tile of four columns, or two. */
+static void store_mask(hd_emitter *e, const strip *s, LLVMValueRef mask[ROWS][TILES]) {
+  LLVMValueRef to = hd_emit_get1(e, hd_prune_pack_mask(s->op));
+  int32_t each = hd_op_int(s->op, HD_ATTR_VEC, 1) == 16 ? 2 : 1;
+  for (int h = 0; h < ROWS; h++) {
+    LLVMValueRef row = find_row(e, s, h), is_row = hd_emit_lt(e, row, s->m);
+    LLVMValueRef column = find_column(e, s), pitch = hd_emit_widen(e, s->k);
+    LLVMValueRef index = hd_emit_mul(e, hd_emit_widen(e, row), pitch);
+    LLVMValueRef at = hd_emit_global_at(e, to, hd_emit_add(e, index, hd_emit_widen(e, column)));
+    for (int32_t t = 0; t < TILES; t += each) {
+      int32_t bytes = 4 * t;
+      LLVMValueRef there = hd_emit_lt(e, hd_emit_addi(e, column, bytes), s->k);
+      hd_emit_put_words(e, (hd_place){at, bytes, hd_emit_and(e, is_row, there)}, mask[h] + t, each);
+    }
   }
 }
 
@@ -271,9 +299,13 @@ heddle_status hd_emit_op_prune_pack(hd_emitter *e, const hd_op *op) {
   strip s;
   HD_TRY(find_strip(e, op, &s));
   LLVMBasicBlockRef join = hd_emit_if(e, is_in_k(e, &s), "in_k");
-  LLVMValueRef w[ROWS][WORDS], transposed[ROWS][WORDS];
+  LLVMValueRef w[ROWS][WORDS], transposed[ROWS][WORDS], mask[ROWS][TILES];
   for (int h = 0; h < ROWS; h++)
     load_row(e, &s, h, w[h]);
+  if (hd_prune_pack_mask(op)) {
+    hd_emit_prune_two_way(e, s.elem, w, mask);
+    store_mask(e, &s, mask);
+  }
   target own = find_target(e, &s);
   prune_and_store(e, &s, &own, w);
   if (hd_prune_pack_twin(op)) {

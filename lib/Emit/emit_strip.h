@@ -204,6 +204,8 @@ bool hd_emit_is_activation(const char *act);
 /* --- emit_exchange.c --- */
 /* Transposes four words per lane within each quad: lane q gets word q of lanes 0 to 3. */
 void hd_emit_transpose_quad(hd_emitter *e, LLVMValueRef w[4]);
+/* The same among four lanes that are 4 apart: of four consecutive quads. */
+void hd_emit_transpose_quads(hd_emitter *e, LLVMValueRef w[4]);
 /* Lanes 2i and 2i + 1 exchange a pair of words: after it the even lane holds w[0..1] of both, the
  * odd lane w[2..3] of both, in lane order. */
 void hd_emit_trade_pairs(hd_emitter *e, LLVMValueRef w[4]);

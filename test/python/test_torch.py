@@ -1,6 +1,8 @@
 """heddle.torch without a GPU: formats equal the host's bit for bit, layers, ops under PyTorch's own checks, kernels for
 layers. Tests that need a GPU are in test/gpu/torch."""
 import copy
+import ctypes
+import itertools
 import shutil
 import unittest
 
@@ -11,6 +13,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 import heddle
 import heddle.torch as ht
+from heddle.elements import elem
+from heddle.errors import call
 from heddle.torch import _ops, _plans, formats
 
 torch.manual_seed(11)
@@ -57,6 +61,9 @@ class Formats(unittest.TestCase):
             if dtype.itemsize == 2:
                 twin = _plans.compile_packer(ht.type_of(dtype), "sm_90a", "twin")
                 self.assertEqual([argument.name for argument in twin.arguments], ["b", "d", "twin", "m", "k", "ldb"])
+                two_way = _plans.compile_packer(ht.type_of(dtype), "sm_90a", "two_way")
+                self.assertEqual([argument.name for argument in two_way.arguments],
+                                 ["b", "d", "twin", "mask", "m", "k", "ldb"])
         with self.assertRaises(heddle.Unsupported) as caught:
             _plans.compile_packer("s4", "sm_90a")
         self.assertEqual(caught.exception.rule, "pack.type")
@@ -91,6 +98,7 @@ class Formats(unittest.TestCase):
             out, twin = (torch.empty(formats.packed_bytes(*size, w.dtype), dtype=torch.uint8, device="cuda")
                          for size in ((64, 128), (128, 64)))
             formats.pack_with_twin(w, out, twin)
+            formats.pack_two_way(w, out, twin, ht.two_way_mask(w))
 
     def test_what_cannot_be_packed_is_refused(self):
         for weight, rule in ((torch.zeros(8, 6).bfloat16(), "sparse.shape"), (torch.zeros(0, 8).bfloat16(), "sparse.shape"),
@@ -104,17 +112,39 @@ class Formats(unittest.TestCase):
         self.assertEqual(ht.prune(w, scores).tolist(), [[0, 0, 2, 1]])
 
     def test_two_way_masks_keep_the_most(self):
-        w = torch.randn(64, 128).bfloat16()
-        mask = ht.two_way_mask(w)
-        self.assertTrue((mask.view(16, 4, 128).sum(1) == 2).all() and (mask.view(64, 32, 4).sum(-1) == 2).all())
-        self.assertTrue(ht.is_sparse((w * mask).t().contiguous()))
-        patterns = formats._two_way_patterns("cpu").view(-1, 4, 4)
+        rows = [torch.tensor([float(i in pair) for i in range(4)]) for pair in itertools.combinations(range(4), 2)]
+        patterns = torch.stack([torch.stack(four) for four in itertools.product(rows, repeat=4)]).double()
+        patterns = patterns[(patterns.sum(1) == 2).all(-1)]
+        self.assertEqual(len(patterns), 90)
         for dtype in (torch.bfloat16, torch.float16, torch.int8, torch.float8_e4m3fn):
-            w = rough(8, 16, dtype)
-            sizes, mask = formats.magnitudes(w).long(), ht.two_way_mask(w)
-            for i, j in ((i, j) for i in range(0, 8, 4) for j in range(0, 16, 4)):
-                tile = sizes[i:i + 4, j:j + 4]
-                self.assertEqual(mask[i:i + 4, j:j + 4].tolist(), patterns[(tile * patterns).sum((1, 2)).argmax()].bool().tolist())
+            w = (torch.randn(24, 64) * 30).to(dtype)
+            mask, sizes = ht.two_way_mask(w), w.double().abs()
+            self.assertTrue((mask.view(6, 4, 64).sum(1) == 2).all() and (mask.view(24, 16, 4).sum(-1) == 2).all())
+            tiles, chosen = (t.reshape(6, 4, 16, 4).permute(0, 2, 1, 3).reshape(-1, 1, 4, 4) for t in (sizes, mask))
+            most = (tiles * patterns).sum((2, 3)).max(1).values
+            torch.testing.assert_close((tiles * chosen).sum((1, 2, 3)), most, rtol=1e-6, atol=0)
+
+    def test_two_way_masks_are_the_hosts(self):
+        for dtype in (torch.bfloat16, torch.float16, torch.int8, torch.float8_e4m3fn, torch.float8_e5m2):
+            w = torch.randint(0, 256, (40, 72 * dtype.itemsize), dtype=torch.uint8).view(dtype)
+            w[:20] = rough(20, 72, dtype)
+            pruned, mask = host(w).copy(), np.zeros((40, 72), np.uint8)
+            call(heddle._c.heddle_sparse_prune_two_way, elem(ht.type_of(dtype)), 40, 72, pruned.ctypes.data, pruned.strides[0],
+                 mask.ctypes.data_as(ctypes.POINTER(ctypes.c_ubyte)))
+            self.assertEqual(ht.two_way_mask(w).tolist(), mask.astype(bool).tolist(), dtype)
+            np.testing.assert_array_equal(pruned, np.where(mask, host(w), 0))
+            out, twin = (torch.zeros(formats.packed_bytes(*size, dtype), dtype=torch.uint8) for size in ((40, 72), (72, 40)))
+            got = torch.zeros(40, 72, dtype=torch.bool)
+            formats.pack_two_way(w, out, twin, got)
+            self.assertEqual(got.tolist(), mask.astype(bool).tolist())
+            for packed, dense in ((out, pruned), (twin, np.ascontiguousarray(pruned.T))):
+                np.testing.assert_array_equal(packed.numpy(), heddle.SparseMatrix.from_dense(dense, ht.type_of(dtype)).payload)
+
+    def test_a_two_way_mask_needs_tiles(self):
+        for w in (torch.zeros(6, 8).bfloat16(), torch.zeros(8, 6).bfloat16(), torch.zeros(8, 8), torch.zeros(8, 8).double()):
+            with self.assertRaises(heddle.Invalid) as caught:
+                ht.two_way_mask(w)
+            self.assertEqual(caught.exception.rule, "sparse.two-way")
 
 
 class Layers(unittest.TestCase):
@@ -153,6 +183,38 @@ class Layers(unittest.TestCase):
         with self.assertRaises(heddle.Invalid) as caught:
             layer(torch.ones(3, 64))
         self.assertTrue(caught.exception.file.endswith("test_torch.py"))
+
+    def test_straight_through_training_keeps_what_is_pruned(self):
+        layer = nn.Linear(64, 128).bfloat16()
+        sparse = ht.TrainableSparseLinear(layer, straight_through=True)
+        dense = layer.weight.detach()
+        self.assertTrue(torch.equal(sparse.weight, dense))
+        pruned = torch.where(sparse.mask, dense, 0)
+        self.assertTrue(torch.equal(ht.unpack(sparse.packed, 128, 64, torch.bfloat16), pruned))
+        x = torch.randn(16, 64).bfloat16()
+        a, b = x.clone().requires_grad_(), x.clone().requires_grad_()
+        layer.weight.data = pruned
+        sparse(a).square().sum().backward(), layer(b).square().sum().backward()
+        torch.testing.assert_close(a.grad, b.grad, rtol=2e-2, atol=2e-1)
+        torch.testing.assert_close(sparse.weight.grad, layer.weight.grad, rtol=2e-2, atol=2e-1)  # also where it is pruned
+        with torch.no_grad():
+            sparse.weight.copy_(torch.randn(128, 64))
+        before = sparse.mask.clone()
+        ht.repack(sparse, new_mask=False)
+        self.assertTrue(torch.equal(sparse.mask, before))
+        kept = torch.where(before, sparse.weight, 0)
+        self.assertTrue(torch.equal(ht.unpack(sparse.packed, 128, 64, torch.bfloat16), kept))
+        ht.repack(sparse)
+        self.assertTrue(torch.equal(sparse.mask, ht.two_way_mask(sparse.weight)))
+        weight = torch.where(sparse.mask, sparse.weight, 0)
+        self.assertTrue(torch.equal(ht.unpack(sparse.packed, 128, 64, torch.bfloat16), weight))
+        self.assertTrue(torch.equal(ht.unpack(sparse.packed_t, 64, 128, torch.bfloat16), weight.t()))
+        made = ht.sparsify(nn.Sequential(nn.Linear(64, 64).bfloat16()), trainable="straight_through")
+        self.assertTrue(made[0].straight_through)
+        for bad in (lambda: ht.TrainableSparseLinear(nn.Linear(64, 64).bfloat16(), two_way=False, straight_through=True),
+                    lambda: ht.sparsify(nn.Sequential(nn.Linear(64, 64).bfloat16()), trainable="yes")):
+            with self.assertRaises(heddle.Invalid):
+                bad()
 
     def test_training_has_the_dense_gradients(self):
         layer = nn.Linear(64, 128).bfloat16()

@@ -17,7 +17,7 @@
 
 typedef struct pack_args {
   heddle_family family; /* NONE: the default of the type */
-  bool pair, prune, time;
+  bool pair, prune, two_way, time;
   int64_t n_matrices; /* of a batch; 0: no batch */
   int64_t threads;
   const char *device; /* NULL: on the host; "sim", or a device number */
@@ -49,6 +49,9 @@ static heddle_status prune_pack(sparse_job *job, heddle_family family, const pac
   if (a->device)
     return pack_on_device(job, atoi(a->device), to);
   heddle_prune_pack_options options = {.n_threads = (int32_t)a->threads};
+  if (a->two_way)
+    HD_TRY(heddle_sparse_prune_two_way(job->ctx, job->elem, job->m, job->k, job->dense,
+                                       job->row_bytes, NULL));
   HD_TRY(heddle_sparse_prune_pack(job->ctx, job->elem, family, job->m, job->k, job->dense,
                                   job->row_bytes, &options, to->payload));
   return to->twin ? prune_pack_twin(job, family, &options, to->twin) : HEDDLE_OK;
@@ -196,7 +199,7 @@ static heddle_status pack_and_write(sparse_job *job, heddle_family family, const
   if (a->twin)
     HD_TRY(make_twin(job, family, a->twin, twin));
   const pack_result to = {payload_of(own), payload_of(twin), own->info.payload_bytes,
-                          twin->info.payload_bytes};
+                          twin->info.payload_bytes, a->two_way};
   HD_TRY(pack_into(job, family, a, &to));
   if (a->time)
     return print_time(job, family, a, &to);
@@ -249,6 +252,9 @@ static int check_args(const pack_args *a, const char *out) {
     return cli_usage_error("sparse.twin", "got --twin %s, where the matrix is written; legal: two "
                                           "files; nearest: --twin %s.twin",
                            a->twin, a->twin);
+  if (a->two_way && !a->twin)
+    return cli_usage_error("sparse.two-way", "got --two-way without --twin; legal: both; nearest: "
+                                             "--two-way --twin FILE");
   if (a->time && !a->prune)
     return cli_usage_error("sparse.time", "got --time without --prune; legal: both; nearest: "
                                           "--prune --time");
@@ -285,12 +291,14 @@ int cmd_pack(int argc, char **argv) {
        "with --prune: use a kernel on device number I, or `sim` to simulate it"},
       {"twin", CLI_TEXT, &a.twin, "FILE",
        "with --prune: also pack the transposed matrix (bf16, f16), for the gradient"},
+      {"two-way", CLI_FLAG, &a.two_way, NULL,
+       "with --twin: prune along rows and columns, so that both have the same elements"},
       {"time", CLI_FLAG, &a.time, NULL, "with --prune: print the speed, and write nothing"},
       {"o", CLI_TEXT, &job.out, "OUT", SPARSE_OUT_ABOUT},
       {0}};
   const cli_command command = {
       .usage = "pack IN [--type T] [--family mma|wgmma] [--pair] [--batch G] "
-               "[--prune [--threads N | --device I] [--twin FILE] [--time]] [-o OUT]",
+               "[--prune [--threads N | --device I] [--twin FILE [--two-way]] [--time]] [-o OUT]",
       .about = "Converts a canonical file, or a dense .npy matrix that is 2:4 sparse, to the\n"
                "packed format: the bytes that a kernel reads as A, the same for every schedule,\n"
                "tile and N (docs/format.md). --prune accepts any dense matrix.",
@@ -299,6 +307,7 @@ int cmd_pack(int argc, char **argv) {
                   "heddle pack w.npy --type bf16 --prune --threads 2 --time\n"
                   "heddle pack w.npy --type bf16 --prune --device 0 -o w.packed\n"
                   "heddle pack w.npy --type bf16 --prune --twin wt.packed -o w.packed\n"
+                  "heddle pack w.npy --type bf16 --prune --twin wt.packed --two-way -o w.packed\n"
                   "heddle pack w.canonical --family mma -o w.packed\n"
                   "heddle pack w24.npy --type bf16 --pair -o gate_up.packed\n"
                   "heddle pack w24.npy --type bf16 --batch 4 -o batch.packed\n",

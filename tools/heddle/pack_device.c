@@ -6,6 +6,7 @@
 #include "Runtime/device.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
+#include "Support/memory.h"
 #include "heddle/pack.h"
 #include "heddle/simulate.h"
 
@@ -16,7 +17,7 @@ typedef struct work {
   heddle_runtime *runtime;
   hd_device *device;
   heddle_kernel *kernel;
-  hd_buffer dense, packed, twin; /* twin: of 0 bytes if not wanted */
+  hd_buffer dense, packed, twin, mask; /* of 0 bytes if not wanted */
 } work;
 
 static void close_work(work *w) {
@@ -25,22 +26,30 @@ static void close_work(work *w) {
     hd_buffer_free(w->device, &w->dense);
     hd_buffer_free(w->device, &w->packed);
     hd_buffer_free(w->device, &w->twin);
+    hd_buffer_free(w->device, &w->mask);
     hd_device_close(w->device);
   }
   heddle_runtime_free(w->runtime);
 }
 
-static heddle_status compile(const sparse_job *job, bool twin, const char *target,
+static heddle_status compile(const sparse_job *job, const pack_result *result, const char *target,
                              heddle_compiled **compiled) {
-  return (twin ? heddle_pack_compile_twin : heddle_pack_compile)(job->ctx, job->elem, target, NULL,
-                                                                 compiled);
+  if (result->two_way)
+    return heddle_pack_compile_two_way(job->ctx, job->elem, target, NULL, compiled);
+  return (result->twin ? heddle_pack_compile_twin : heddle_pack_compile)(job->ctx, job->elem,
+                                                                         target, NULL, compiled);
 }
 
-static heddle_status load(work *w, bool twin) {
+/* Bytes of the mask. */
+static size_t mask_bytes(const sparse_job *job, const pack_result *result) {
+  return result->two_way ? (size_t)job->m * (size_t)job->k : 0;
+}
+
+static heddle_status load(work *w, const pack_result *result) {
   heddle_compiled *compiled;
   heddle_image image = {0};
   size_t n;
-  HD_TRY(compile(w->job, twin, w->device->info.target, &compiled));
+  HD_TRY(compile(w->job, result, w->device->info.target, &compiled));
   image.ptx = heddle_compiled_ptx(compiled, &image.ptx_bytes);
   const char *manifest = heddle_compiled_manifest(compiled, &n);
   heddle_status status =
@@ -54,11 +63,13 @@ static heddle_status open_work(work *w, int ordinal, const pack_result *result) 
   heddle_context *ctx = w->ctx;
   HD_TRY(heddle_runtime_create(ctx, NULL, &w->runtime));
   HD_TRY(hd_device_open(ctx, w->runtime, ordinal, &w->device));
-  HD_TRY(load(w, result->twin));
+  HD_TRY(load(w, result));
   HD_TRY(hd_buffer_create(ctx, w->device, (size_t)w->job->m * w->job->row_bytes, 0, &w->dense));
   HD_TRY(hd_buffer_create(ctx, w->device, result->n_bytes, 0, &w->packed));
   if (result->twin)
     HD_TRY(hd_buffer_create(ctx, w->device, result->n_twin, 0, &w->twin));
+  if (result->two_way)
+    HD_TRY(hd_buffer_create(ctx, w->device, mask_bytes(w->job, result), 0, &w->mask));
   return hd_buffer_upload(ctx, w->device, &w->dense, w->job->dense);
 }
 
@@ -67,7 +78,11 @@ static heddle_status launch(heddle_context *ctx, void *user, size_t index, void 
   const sparse_job *job = w->job;
   const void *dense = (const void *)(uintptr_t)w->dense.address;
   void *packed = (void *)(uintptr_t)w->packed.address, *twin = (void *)(uintptr_t)w->twin.address;
+  void *mask = (void *)(uintptr_t)w->mask.address;
   (void)index;
+  if (mask)
+    return heddle_pack_device_two_way(ctx, w->kernel, job->m, job->k, dense, job->row_bytes, packed,
+                                      twin, mask, stream);
   if (twin)
     return heddle_pack_device_twin(ctx, w->kernel, job->m, job->k, dense, job->row_bytes, packed,
                                    twin, stream);
@@ -90,20 +105,26 @@ heddle_status pack_on_device(const sparse_job *job, int ordinal, const pack_resu
     status = fetch(&w, &w.packed, "the payload", result->payload);
   if (status == HEDDLE_OK && result->twin)
     status = fetch(&w, &w.twin, "the twin", result->twin);
+  if (status == HEDDLE_OK && result->two_way)
+    status = hd_buffer_check(w.ctx, w.device, &w.mask, "the mask");
   close_work(&w);
   return status;
 }
 
-heddle_status pack_in_simulator(const sparse_job *job, const pack_result *result) {
-  enum { MOST_ARGS = 6 };
+static heddle_status simulate(const sparse_job *job, const pack_result *result, void *mask) {
+  enum { MOST_ARGS = 7 };
   heddle_compiled *compiled;
   size_t bytes = heddle_elem_get(job->elem)->container_bits / 8u;
-  HD_TRY(compile(job, result->twin, "sm_90a", &compiled));
+  HD_TRY(compile(job, result, "sm_90a", &compiled));
   heddle_arg args[MOST_ARGS] = {{.ptr = job->dense}, {.ptr = result->payload}};
   size_t arg_bytes[MOST_ARGS] = {(size_t)job->m * job->row_bytes, result->n_bytes}, n = 2;
   if (result->twin) {
     args[n].ptr = result->twin;
     arg_bytes[n++] = result->n_twin;
+  }
+  if (mask) {
+    args[n].ptr = mask;
+    arg_bytes[n++] = mask_bytes(job, result);
   }
   args[n++].i32 = (int32_t)job->m;
   args[n++].i32 = (int32_t)job->k;
@@ -113,6 +134,16 @@ heddle_status pack_in_simulator(const sparse_job *job, const pack_result *result
   s.ptx = heddle_compiled_ptx(compiled, &s.ptx_bytes);
   heddle_status status = heddle_simulate(job->ctx, &s);
   heddle_compiled_free(compiled);
+  return status;
+}
+
+heddle_status pack_in_simulator(const sparse_job *job, const pack_result *result) {
+  size_t n_mask = mask_bytes(job, result);
+  void *mask = n_mask ? hd_try_malloc(job->ctx, n_mask, "the mask") : NULL;
+  if (n_mask && !mask)
+    return HEDDLE_NO_MEMORY;
+  heddle_status status = simulate(job, result, mask);
+  hd_free(mask);
   return status;
 }
 
@@ -144,7 +175,8 @@ static heddle_status best_of(const work *w, hd_launch_fn fn, void *user, double 
 }
 
 static heddle_status time_copy(const work *w, double *seconds) {
-  size_t half = (w->dense.n_bytes + w->packed.n_bytes + w->twin.n_bytes) / 2;
+  size_t half =
+      (w->dense.n_bytes + w->packed.n_bytes + w->twin.n_bytes + w->mask.n_bytes) / 2;
   copy c = {.cu = &w->runtime->cu};
   HD_TRY(hd_buffer_create(w->ctx, w->device, half, 0, &c.from));
   heddle_status status = hd_buffer_create(w->ctx, w->device, half, 0, &c.to);

@@ -4,10 +4,12 @@
 
 #include "sparse_io.h"
 
-/* The payload of the matrix, and that of the transposed matrix (NULL: not wanted). */
+/* The payload of the matrix, and that of the transposed matrix (NULL: not wanted). two_way: both
+ * have the same elements. */
 typedef struct pack_result {
   void *payload, *twin;
   size_t n_bytes, n_twin;
+  bool two_way;
 } pack_result;
 
 /* Packs job->dense. ordinal: number of the device. */

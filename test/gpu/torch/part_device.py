@@ -26,29 +26,44 @@ def equal_to_the_host():
         both = torch.zeros_like(out), torch.zeros_like(twin)
         formats.pack_with_twin(w, *both)
         assert torch.equal(both[0], out) and torch.equal(both[1], twin), type
+        if dtype != torch.float32:
+            mask = torch.zeros(200, 520, dtype=torch.bool, device=DEVICE)
+            formats.pack_two_way(w, *both, mask)
+            assert torch.equal(mask.cpu(), ht.two_way_mask(w.cpu())) and torch.equal(mask, ht.two_way_mask(w)), type
+            pruned = (w.view(torch.uint8).view(200, 520, -1) * mask[..., None]).view(200, -1).view(dtype)
+            assert torch.equal(both[0], ht.pack(pruned)) and torch.equal(both[1], ht.pack(pruned, transposed=True)), type
     print("device bytes = host bytes: 5 types")
 
 
 equal_to_the_host()
 if DEVICE != "cuda":
     finish("device bytes = host bytes (no GPU: nothing was timed)")
-m, k = 28672, 8192
+m, k, LAUNCHES = 28672, 8192, 8
+
+
+def each(function):
+    """Seconds of a call among several without a gap."""
+    return seconds(lambda: [function() for _ in range(LAUNCHES)]) / LAUNCHES
+
+
 w = torch.randn(m, k, device=DEVICE).bfloat16()
-copy = seconds(lambda: w.clone())
-eager = seconds(lambda: ht.pack(w))
-twin = seconds(lambda: ht.pack(w, transposed=True))
+copy = each(lambda: w.clone())
+eager = each(lambda: ht.pack(w))
+twin = each(lambda: ht.pack(w, transposed=True))
 packs = ht.pack(w), ht.pack(w, transposed=True)
-both = seconds(lambda: formats.pack_with_twin(w, *packs))
+both = each(lambda: formats.pack_with_twin(w, *packs))
+fresh = torch.empty(m, k, dtype=torch.bool, device=DEVICE)
+two_way = each(lambda: formats.pack_two_way(w, *packs, fresh))
 scale = ht.row_scales(w)
-quantized = seconds(lambda: ht.pack_quantized(w, scale, torch.float8_e4m3fn))
-scaling = seconds(lambda: ht.row_scales(w))
+quantized = each(lambda: ht.pack_quantized(w, scale, torch.float8_e4m3fn))
+scaling = each(lambda: ht.row_scales(w))
 quantized_bytes = w.nbytes + ht.packed_bytes(m, k, torch.float8_e4m3fn)
 packer = torch.compile(ht.pack, dynamic=False)
 packer(w)
-fused = seconds(lambda: packer(w))
+fused = each(lambda: packer(w))
 n_bytes = w.nbytes + ht.packed_bytes(m, k, w.dtype)
 for name, t in (("a copy", copy), ("prune + pack, eager", eager), ("transposed", twin), ("both", both),
-                ("quantized to e4m3", quantized), ("the scales of its rows", scaling),
+                ("both and a two-way mask", two_way), ("quantized to e4m3", quantized), ("the scales of its rows", scaling),
                 ("prune + pack, torch.compile", fused)):
     print(f"{name:28} {t * 1e3:8.2f} ms")
 note("pack_over_copy_eager", copy / eager), note("transposed_over_copy", copy / twin)
@@ -56,6 +71,7 @@ note("pack_over_copy_compiled", copy / fused), note("both_over_copy", copy / bot
 print(f"of a copy's speed, bytes alike: eager {copy / eager * n_bytes / (2 * w.nbytes):.3f}, "
       f"transposed {copy / twin * n_bytes / (2 * w.nbytes):.3f}, compiled {copy / fused * n_bytes / (2 * w.nbytes):.3f}, "
       f"both {copy / both * (2 * n_bytes - w.nbytes) / (2 * w.nbytes):.3f}, "
+      f"both and a mask {copy / two_way * (2 * n_bytes - w.nbytes / 2) / (2 * w.nbytes):.3f}, "
       f"quantized {copy / quantized * quantized_bytes / (2 * w.nbytes):.3f}")
 layers = nn.ModuleList(nn.Linear(4096, size, bias=False, device=DEVICE, dtype=torch.bfloat16)
                        for size in (6144, 4096, 28672, 14336))

@@ -1,6 +1,7 @@
 """A training step of an MLP (4096 -> 14336 -> 4096, SiLU) at 4096 tokens, sparse against dense, in eager mode and under
-torch.compile: forward, gradients of x and the weights, for the sparse one repack(), with and without SGD. Steps follow
-each other without synchronisation; contenders run in interleaved rounds. `--profile 1`: prints the kernels of each."""
+torch.compile: forward, gradients of x and the weights, for the sparse ones repack(), with and without SGD. "straight
+through" chooses its masks anew in each step. Steps follow each other without synchronisation; contenders run in
+interleaved rounds. `--profile 1`: prints the kernels of each."""
 import torch
 from common import DEVICE, args, finish, kernels_of, left, median_of, note, seconds
 from torch import nn
@@ -32,11 +33,12 @@ def step(net, loss, x, sgd):
                 p.sub_(p.grad, alpha=1e-3)
             p.grad = None
     x.grad = None
-    ht.repack(net, masked=True)  # the gradients are masked, so the weights after SGD are, too
+    ht.repack(net, masked=True)  # of "sparse": the gradients are masked, so the weights after SGD are, too
 
 
 x = torch.randn(TOKENS, D_MODEL, device=DEVICE).bfloat16().requires_grad_()
-nets = {"dense": mlp(), "sparse": ht.sparsify(mlp(), trainable=True)}
+nets = {"dense": mlp(), "sparse": ht.sparsify(mlp(), trainable=True),
+        "straight through": ht.sparsify(mlp(), trainable="straight_through")}
 contenders = {}
 for compile in (False, True):
     for sgd in (True, False):
@@ -56,17 +58,17 @@ times = {name: median_of(t) for name, t in times.items()}
 for name, t in times.items():
     print(f"{name:32} {t * 1e3:8.3f} ms")
 g, w, sparse = torch.randn_like(nets["sparse"][0].weight), nets["sparse"][0].weight.detach(), nets["sparse"]
-mask, pruned = sparse[0].mask, sparse[0].pruned
+mask, pruned, packs, fresh = sparse[0].mask, sparse[0].pruned, (sparse[0].packed, sparse[0].packed_t), sparse[0].mask.clone()
 for name, f in (("g.mul_(mask)", lambda: g.mul_(mask)), ("g.masked_fill_(pruned, 0)", lambda: g.masked_fill_(pruned, 0)),
                 ("pack", lambda: ht.pack(w)), ("pack, transposed", lambda: ht.pack(w, transposed=True)),
-                ("both packs", lambda: formats.pack_with_twin(w, sparse[0].packed, sparse[0].packed_t)),
-                ("two_way_mask", lambda: ht.two_way_mask(w)), ("clone", lambda: w.clone())):
-    print(f"of {tuple(w.shape)}: {name:26} {seconds(f, 9) * 1e6:9.1f} us")
+                ("both packs", lambda: formats.pack_with_twin(w, *packs)),
+                ("mask and both packs", lambda: formats.pack_two_way(w, *packs, fresh)), ("clone", lambda: w.clone())):
+    print(f"of {tuple(w.shape)}: {name:26} {seconds(lambda: [f() for _ in range(STEPS)], 9) / STEPS * 1e6:9.1f} us")
 repack = {masked: seconds(lambda: ht.repack(sparse, masked=masked), 9) for masked in (True, False)}
 print(f"repack of both layers: {repack[True] * 1e3:.3f} ms, {repack[False] * 1e3:.3f} with the mask applied to the weight")
 if args.profile and left() > 0:
     for name, one in contenders.items():
         print(f"-- {name}\n" + kernels_of(one))
-ratios = {name: times[name.replace("sparse", "dense")] / t for name, t in times.items() if name.startswith("sparse")}
+ratios = {name: times["dense," + name.partition(",")[2]] / t for name, t in times.items() if not name.startswith("dense")}
 note("training", times), note("ratios", ratios), note("repack", {str(k): v for k, v in repack.items()})
-finish("over dense: " + ", ".join(f"{name[8:]} {ratio:.3f}" for name, ratio in ratios.items()))
+finish("over dense: " + ", ".join(f"{name} {ratio:.3f}" for name, ratio in ratios.items()))

@@ -94,15 +94,20 @@ static uint8_t *poisoned(size_t n_bytes) {
   return payload;
 }
 
-/* m, k: the sizes of the packed matrix. more: NULL, or the argument that only some kernels have:
- * the payload of the transposed matrix, or the scales. */
+typedef struct buffer {
+  void *ptr;
+  size_t n_bytes;
+} buffer;
+
+/* m, k: the sizes of the packed matrix. more: what only some kernels have (the payload of the
+ * transposed matrix and a mask, or the scales), up to a null pointer. */
 static void simulate(const packer *p, const matrix *x, uint64_t m, uint64_t k, uint8_t *payload,
-                     size_t n_bytes, void *more, size_t n_more) {
-  heddle_arg args[6] = {{.ptr = x->data + x->offset}, {.ptr = payload}};
-  size_t arg_bytes[6] = {x->n_bytes, n_bytes}, n = 2;
-  if (more) {
-    args[n].ptr = more;
-    arg_bytes[n++] = n_more;
+                     size_t n_bytes, const buffer *more) {
+  heddle_arg args[7] = {{.ptr = x->data + x->offset}, {.ptr = payload}};
+  size_t arg_bytes[7] = {x->n_bytes, n_bytes}, n = 2;
+  for (; more->ptr; more++) {
+    args[n].ptr = more->ptr;
+    arg_bytes[n++] = more->n_bytes;
   }
   args[n++].i32 = (int32_t)m;
   args[n++].i32 = (int32_t)k;
@@ -145,7 +150,7 @@ static void expect_payload(const matrix *x, const uint8_t *got) {
 static void check_from(const packer *p, const matrix *x, const matrix *dense) {
   size_t n_bytes = packed_bytes(x);
   uint8_t *got = poisoned(n_bytes);
-  simulate(p, dense, x->m, x->k, got, n_bytes, NULL, 0);
+  simulate(p, dense, x->m, x->k, got, n_bytes, &(buffer){0});
   expect_payload(x, got);
   hd_free(got);
 }
@@ -205,7 +210,7 @@ static void check_twin(const packer *p, const matrix *x) {
   matrix t = transpose(x);
   size_t n_bytes = packed_bytes(x), n_twin = packed_bytes(&t);
   uint8_t *got = poisoned(n_bytes), *twin = poisoned(n_twin);
-  simulate(p, x, x->m, x->k, got, n_bytes, twin, n_twin);
+  simulate(p, x, x->m, x->k, got, n_bytes, (buffer[]){{twin, n_twin}, {0}});
   expect_payload(x, got);
   expect_payload(&t, twin);
   hd_free(got);
@@ -226,6 +231,43 @@ static void a_matrix_and_its_transpose(void **state) {
         matrix x = make(elems[e], sizes[i][0], sizes[i][1], pads[i], 0);
         (hostile ? fill_hostile : fill_random)(&x, 23 + i);
         check_twin(&p, &x);
+        hd_free(x.data);
+      }
+    close_packer(&p);
+  }
+}
+
+/* The host prunes x to 2:4 both ways, then packs it and its transpose. */
+static void check_two_way(const packer *p, const matrix *x) {
+  matrix pruned = make(x->elem, x->m, x->k, 0, 0);
+  size_t n_bytes = packed_bytes(x), n_mask = x->m * x->k;
+  uint8_t *want = hd_xmalloc(n_mask), *mask = poisoned(n_mask), *got = poisoned(n_bytes);
+  for (uint64_t i = 0; i < x->m; i++)
+    memcpy(pruned.data + i * pruned.pitch, x->data + x->offset + i * x->pitch, pruned.pitch);
+  assert_int_equal(heddle_sparse_prune_two_way(NULL, x->elem, x->m, x->k, pruned.data, pruned.pitch,
+                                               want),
+                   HEDDLE_OK);
+  matrix t = transpose(&pruned);
+  size_t n_twin = packed_bytes(&t);
+  uint8_t *twin = poisoned(n_twin);
+  simulate(p, x, x->m, x->k, got, n_bytes, (buffer[]){{twin, n_twin}, {mask, n_mask}, {0}});
+  assert_memory_equal(mask, want, n_mask);
+  expect_payload(&pruned, got);
+  expect_payload(&t, twin);
+  hd_free(want), hd_free(mask), hd_free(got), hd_free(twin), hd_free(t.data), hd_free(pruned.data);
+}
+
+static void both_ways(void **state) {
+  (void)state;
+  static const uint64_t sizes[][2] = {{64, 64}, {4, 4}, {128, 192}, {68, 188}, {132, 72}};
+  static const size_t pads[] = {0, 2, 4, 16, 6};
+  for (size_t e = 0; e < 2; e++) {
+    packer p = open_packer_of(heddle_pack_compile_two_way, elems[e], e ? "sm_80" : "sm_90a");
+    for (size_t i = 0; i < 5; i++)
+      for (int hostile = 0; hostile < 2; hostile++) {
+        matrix x = make(elems[e], sizes[i][0], sizes[i][1], pads[i], 0);
+        (hostile ? fill_hostile : fill_random)(&x, 31 + i);
+        check_two_way(&p, &x);
         hd_free(x.data);
       }
     close_packer(&p);
@@ -289,7 +331,7 @@ static void check_quantized(heddle_context *ctx, matrix *x, heddle_elem elem, co
   uint8_t *got = poisoned(n_bytes);
   assert_int_equal(heddle_pack_compile_quantized(ctx, x->elem, elem, target, NULL, &p.compiled),
                    HEDDLE_OK);
-  simulate(&p, x, x->m, x->k, got, n_bytes, scales, x->m * sizeof *scales);
+  simulate(&p, x, x->m, x->k, got, n_bytes, (buffer[]){{scales, x->m * sizeof *scales}, {0}});
   expect_quantized(x, elem, scales, got, n_bytes);
   heddle_compiled_free(p.compiled);
   hd_free(got);
@@ -396,6 +438,7 @@ static void what_is_refused(void **state) {
   quantized_refused((heddle_elem)99, HEDDLE_E4M3, "sm_90a", "pack.quantized-type", "no type");
   quantized_refused(HEDDLE_BF16, HEDDLE_E4M3, "sm_80", "pack.target", "got sm_80 for e4m3");
   expect_of(heddle_pack_compile_twin, HEDDLE_E4M3, "sm_90a", "pack.twin-type", "got e4m3; legal:");
+  expect_of(heddle_pack_compile_two_way, HEDDLE_S8, "sm_90a", "pack.twin-type", "got s8; legal:");
 }
 
 int main(void) {
@@ -403,6 +446,7 @@ int main(void) {
       cmocka_unit_test(what_the_host_makes),
       cmocka_unit_test(what_is_transposed_in_memory),
       cmocka_unit_test(a_matrix_and_its_transpose),
+      cmocka_unit_test(both_ways),
       cmocka_unit_test(rows_that_are_quantized),
       cmocka_unit_test(rows_at_any_address),
       cmocka_unit_test(every_tie),

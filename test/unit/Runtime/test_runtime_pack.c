@@ -136,72 +136,92 @@ static void a_kernel_that_multiplies_is_refused(void **state) {
   refused(f, 64, 64, 0x1000, 128, 0x2000, "pack.kernel", "got kernel sample, which multiplies");
 }
 
+/* The manifest with more pointers, in the place of m, which follows them. */
+static hd_manifest manifest_with(const hd_arg *more, int n) {
+  hd_manifest m = pack_manifest();
+  memmove(&m.arg[2 + n], &m.arg[2], 3 * sizeof m.arg[0]);
+  memcpy(&m.arg[2], more, (size_t)n * sizeof *more);
+  m.n_args += n;
+  for (int v = 0; v < 2; v++) {
+    m.variant[v].n_params = m.n_args;
+    for (int i = 0; i < m.n_args; i++)
+      m.variant[v].param[i].arg = m.arg[i].kind;
+  }
+  return m;
+}
+
+/* Loads the kernel in the place of the other one. */
+static void load(fixture *f, hd_manifest *m) {
+  heddle_kernel_free(f->kernel);
+  f->fake->n_params = m->n_args;
+  assert_int_equal(hd_kernel_load(f->ctx, f->runtime, m, &code, true, &f->kernel), HEDDLE_OK);
+}
+
+static void launched(const fixture *f, const uint64_t *params, int n) {
+  assert_int_equal(f->fake->n_launches, 1);
+  for (int i = 0; i < n; i++)
+    assert_int_equal((uint32_t)f->fake->launch[0].params[i], params[i]);
+}
+
+static const hd_arg twin_arg = {.kind = HD_ARG_TWIN, .align = 128, .elem = HEDDLE_BF16},
+                    mask_arg = {.kind = HD_ARG_MASK, .align = 8, .elem = HEDDLE_U8},
+                    scale_arg = {.kind = HD_ARG_SCALE_A, .align = 4, .elem = HEDDLE_F32};
+
+static heddle_status pack_twin(fixture *f, uint64_t m, uintptr_t twin) {
+  return heddle_pack_device_twin(f->ctx, f->kernel, m, 260, AT(0x1000), 528, AT(0x2000), AT(twin),
+                                 NULL);
+}
+
+static heddle_status pack_two_way(fixture *f, uint64_t m, uintptr_t twin, uintptr_t mask) {
+  return heddle_pack_device_two_way(f->ctx, f->kernel, m, 260, AT(0x1000), 528, AT(0x2000),
+                                    AT(twin), AT(mask), NULL);
+}
+
 /* A kernel with a twin is launched with both payloads, and only so. */
 static void a_twin_is_the_third_pointer(void **state) {
   fixture *f = *state;
-  hd_manifest twin = pack_manifest();
-  memmove(&twin.arg[3], &twin.arg[2], 3 * sizeof twin.arg[0]);
-  twin.arg[2] = (hd_arg){.kind = HD_ARG_TWIN, .align = 128, .elem = HEDDLE_BF16};
+  hd_manifest twin = manifest_with(&twin_arg, 1);
   twin.arg[3].divisible_by = 4;
-  twin.n_args = 6;
-  for (int v = 0; v < 2; v++) {
-    twin.variant[v].n_params = 6;
-    for (int i = 0; i < 6; i++)
-      twin.variant[v].param[i].arg = twin.arg[i].kind;
-  }
-  assert_int_equal(heddle_pack_device_twin(f->ctx, f->kernel, 64, 64, AT(0x1000), 128, AT(0x2000),
-                                           AT(0x3000), NULL),
-                   HEDDLE_INVALID);
+  assert_int_equal(pack_twin(f, 64, 0x3000), HEDDLE_INVALID);
   assert_string_equal(heddle_context_get(f->ctx, 0)->rule, "pack.kernel");
-  heddle_kernel_free(f->kernel);
-  f->fake->n_params = 6;
-  assert_int_equal(hd_kernel_load(f->ctx, f->runtime, &twin, &code, true, &f->kernel), HEDDLE_OK);
+  load(f, &twin);
   refused(f, 64, 64, 0x1000, 128, 0x2000, "pack.kernel", "packs the transposed matrix, too");
-  assert_int_equal(heddle_pack_device_twin(f->ctx, f->kernel, 68, 260, AT(0x1000), 528, AT(0x2000),
-                                           AT(0x3000), NULL),
-                   HEDDLE_OK);
-  const uint64_t params[] = {0x1000, 0x2000, 0x3000, 68, 260, 264};
-  for (int i = 0; i < 6; i++)
-    assert_int_equal((uint32_t)f->fake->launch[0].params[i], params[i]);
-  assert_int_equal(heddle_pack_device_twin(f->ctx, f->kernel, 66, 260, AT(0x1000), 528, AT(0x2000),
-                                           AT(0x3000), NULL),
-                   HEDDLE_INVALID);
-  assert_int_equal(heddle_pack_device_twin(f->ctx, f->kernel, 68, 260, AT(0x1000), 528, AT(0x2000),
-                                           NULL, NULL),
-                   HEDDLE_INVALID);
-  assert_int_equal(f->fake->n_launches, 1);
+  assert_int_equal(pack_two_way(f, 68, 0x3000, 0x4000), HEDDLE_INVALID);
+  assert_int_equal(pack_twin(f, 66, 0x3000), HEDDLE_INVALID);
+  assert_int_equal(pack_twin(f, 68, 0), HEDDLE_INVALID);
+  assert_int_equal(pack_twin(f, 68, 0x3000), HEDDLE_OK);
+  launched(f, (const uint64_t[]){0x1000, 0x2000, 0x3000, 68, 260, 264}, 6);
+}
+
+static void a_mask_follows_the_twin(void **state) {
+  fixture *f = *state;
+  hd_manifest two_way = manifest_with((const hd_arg[]){twin_arg, mask_arg}, 2);
+  two_way.arg[4].divisible_by = 4;
+  load(f, &two_way);
+  refused(f, 64, 64, 0x1000, 128, 0x2000, "pack.kernel", "prunes along rows and columns");
+  assert_int_equal(pack_twin(f, 68, 0x3000), HEDDLE_INVALID);
+  assert_int_equal(pack_two_way(f, 66, 0x3000, 0x4000), HEDDLE_INVALID);
+  assert_int_equal(pack_two_way(f, 68, 0, 0x4000), HEDDLE_INVALID);
+  assert_int_equal(pack_two_way(f, 68, 0x3000, 0), HEDDLE_INVALID);
+  assert_int_equal(pack_two_way(f, 68, 0x3000, 0x4004), HEDDLE_INVALID);
+  assert_int_equal(pack_two_way(f, 68, 0x3000, 0x4000), HEDDLE_OK);
+  launched(f, (const uint64_t[]){0x1000, 0x2000, 0x3000, 0x4000, 68, 260, 264}, 7);
 }
 
 /* Elements in memory have 2 bytes, packed ones 1; the scales are the third pointer. */
 static void scales_are_the_third_pointer(void **state) {
   fixture *f = *state;
-  hd_manifest m = pack_manifest();
+  hd_manifest m = manifest_with(&scale_arg, 1);
   m.a_elem = m.d_elem = m.acc_elem = HEDDLE_E4M3;
-  memmove(&m.arg[3], &m.arg[2], 3 * sizeof m.arg[0]);
-  m.arg[2] = (hd_arg){.kind = HD_ARG_SCALE_A, .align = 4, .elem = HEDDLE_F32};
-  m.n_args = 6;
-  for (int v = 0; v < 2; v++) {
-    m.variant[v].n_params = 6;
-    for (int i = 0; i < 6; i++)
-      m.variant[v].param[i].arg = m.arg[i].kind;
-  }
-  heddle_kernel_free(f->kernel);
-  f->fake->n_params = 6;
-  assert_int_equal(hd_kernel_load(f->ctx, f->runtime, &m, &code, true, &f->kernel), HEDDLE_OK);
+  load(f, &m);
   refused(f, 64, 64, 0x1000, 128, 0x2000, "pack.kernel", "which quantizes; legal: a kernel of "
                                                          "heddle_pack_compile");
-  assert_int_equal(heddle_pack_device_quantized(f->ctx, f->kernel, 65, 260, AT(0x1000), 528,
-                                                AT(0x3004), AT(0x2000), NULL),
-                   HEDDLE_OK);
-  const uint64_t params[] = {0x1000, 0x2000, 0x3004, 65, 260, 264};
-  for (int i = 0; i < 6; i++)
-    assert_int_equal((uint32_t)f->fake->launch[0].params[i], params[i]);
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < 3; i++) /* a pitch of half an element, no scales */
     assert_int_equal(heddle_pack_device_quantized(f->ctx, f->kernel, 65, 260, AT(0x1000),
-                                                  i ? 528 : 527, i ? NULL : AT(0x3004), AT(0x2000),
-                                                  NULL),
-                     HEDDLE_INVALID);
-  assert_int_equal(f->fake->n_launches, 1);
+                                                  i == 0 ? 527 : 528, i == 1 ? NULL : AT(0x3004),
+                                                  AT(0x2000), NULL),
+                     i == 2 ? HEDDLE_OK : HEDDLE_INVALID);
+  launched(f, (const uint64_t[]){0x1000, 0x2000, 0x3004, 65, 260, 264}, 6);
 }
 
 /* A pack manifest lacks both A and n. A manifest that lacks only one of them is refused. */
@@ -221,6 +241,7 @@ int main(void) {
       CASE(values_are_refused_in_words),
       CASE(a_kernel_that_multiplies_is_refused),
       CASE(a_twin_is_the_third_pointer),
+      CASE(a_mask_follows_the_twin),
       CASE(scales_are_the_third_pointer),
       CASE(half_a_pack_is_refused),
   };

@@ -195,22 +195,23 @@ def _backward(ctx, grad):
     return grad_x, None, None, grad_bias, None, None, None, None
 
 
-def _masked(x, weight, packed, packed_t=None, bias=None, pruned=None):
+def _masked(x, weight, packed, packed_t=None, bias=None, pruned=None, straight_through=False):
     return torch.ops.heddle.linear(x, packed, weight.shape[0], bias)
 
 
-def _masked_fake(x, weight, packed, packed_t=None, bias=None, pruned=None):
+def _masked_fake(x, weight, packed, packed_t=None, bias=None, pruned=None, straight_through=False):
     return x.new_empty((*x.shape[:-1], weight.shape[0]))
 
 
 def _masked_save(ctx, inputs, output):
-    x, weight, _, packed_t, bias, pruned = inputs
+    x, weight, _, packed_t, bias, pruned, ctx.straight_through = inputs
     ctx.has_bias = bias is not None
     ctx.save_for_backward(x, weight, packed_t, pruned)
 
 
 def _masked_backward(ctx, grad):
-    """dgrad: by the packed transposed twin where the mask is two-way, else dense; wgrad: dense, masked."""
+    """dgrad: by the packed transposed twin where the mask is two-way, else dense; wgrad: dense, masked unless
+    straight_through."""
     x, weight, packed_t, pruned = ctx.saved_tensors
     grad_x = grad_weight = None
     if ctx.needs_input_grad[0]:
@@ -218,8 +219,9 @@ def _masked_backward(ctx, grad):
     rows = grad.reshape(-1, weight.shape[0])
     if ctx.needs_input_grad[1]:
         grad_weight = rows.t() @ x.reshape(-1, weight.shape[1])
-        grad_weight.masked_fill_(weight == 0 if pruned is None else pruned, 0)
-    return grad_x, grad_weight, None, None, rows.sum(0) if ctx.has_bias else None, None
+        if not ctx.straight_through:
+            grad_weight.masked_fill_(weight == 0 if pruned is None else pruned, 0)
+    return grad_x, grad_weight, None, None, rows.sum(0) if ctx.has_bias else None, None, None
 
 
 # ---- registration ----
@@ -239,7 +241,7 @@ def _define(library):
     if extension is None:
         torch.library.register_autograd("heddle::linear", _backward, setup_context=_save, lib=library)
     library.define("masked_linear(Tensor x, Tensor weight, Tensor packed, Tensor? packed_t=None, Tensor? bias=None, "
-                   "Tensor? pruned=None) -> Tensor", tags=(torch.Tag.pt2_compliant_tag,))
+                   "Tensor? pruned=None, bool straight_through=False) -> Tensor", tags=(torch.Tag.pt2_compliant_tag,))
     library.define("pack(Tensor weight, bool transposed=False) -> Tensor", tags=(torch.Tag.pt2_compliant_tag,))
     for device in ("CUDA", "CPU"):
         library.impl("masked_linear", _masked, device)

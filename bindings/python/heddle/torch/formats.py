@@ -79,29 +79,57 @@ def mask_of(weight, scores=None):
 
 
 def two_way_mask(weight):
-    """A mask that is 2:4 along rows and along columns, so that the transposed weight is 2:4, too: of the 90 patterns
-    of a 4 x 4 tile the one whose magnitudes have the largest sum (of their ranks as bits, ties to the first)."""
+    """A mask that is 2:4 along rows and along columns, so that the transposed weight is 2:4, too: of the 90 patterns of a
+    4 x 4 tile the one whose magnitudes have the largest sum. Sums are of float32; a NaN counts as infinity. On a GPU a kernel
+    chooses for 16-bit elements."""
+    _check_two_way(weight)
+    if _has_a_kernel(weight):
+        out, twin = (torch.empty(packed_bytes(*size, weight.dtype), dtype=torch.uint8, device=weight.device)
+                     for size in (weight.shape, weight.shape[::-1]))
+        mask = torch.empty(weight.shape, dtype=torch.bool, device=weight.device)
+        if _pack_two_way_on_device(weight, out, twin, mask):
+            return mask
     rows, columns = weight.shape
-    if weight.dtype == torch.float32 or rows % 4 or columns % 4:
+    tiles = weight.float().abs().nan_to_num(float("inf"), float("inf")).reshape(rows // 4, 4, columns // 4, 4)
+    tiles = tiles.permute(0, 2, 1, 3).reshape(-1, 4, 4)
+    mask = torch.cat([_choose_two_way(some) for some in tiles.split(_TILES_AT_ONCE)])
+    return mask.reshape(rows // 4, columns // 4, 4, 4).permute(0, 2, 1, 3).reshape(rows, columns)
+
+
+_TILES_AT_ONCE = 1 << 18  # of a two-way mask: 240 MB of sums
+
+
+def _check_two_way(weight):
+    rows, columns = weight.shape
+    if weight.dtype not in _TYPES or weight.dtype == torch.float32 or rows % 4 or columns % 4:
         raise invalid("sparse.two-way", f"got {weight.dtype} of {rows} x {columns}", "16- or 8-bit, multiples of 4")
-    tiles = magnitudes(weight).reshape(rows // 4, 4, columns // 4, 4).permute(0, 2, 1, 3).reshape(-1, 16)
-    patterns = _two_way_patterns(weight.device)
-    # Sums as a product of matrices. Bytes and powers of two are exact in any arithmetic of float32 products (TF32, too).
-    weights = torch.cat((patterns * 256, patterns), 1).t().float()
-    chosen = [(torch.cat((some >> 8, some & 255), 1).float() @ weights).argmax(-1) for some in tiles.split(_TILES_AT_ONCE)]
-    mask = patterns[torch.cat(chosen)].reshape(rows // 4, columns // 4, 4, 4).permute(0, 2, 1, 3)
-    return mask.reshape(rows, columns).bool()
 
 
-_TILES_AT_ONCE = 1 << 20  # of a two-way mask: 360 MB of sums
-
-
-def _two_way_patterns(device):
-    """All 90 4 x 4 patterns with two in each row and column."""
+def _two_way_classes():
+    """The halves of a pattern, as lib/Layout/two_way.h has them (ORDER TWO-WAY): (pairs of columns [6, 2]; for each class
+    the two rows' pairs of its halves, up to 6; the class that completes it)."""
     from itertools import combinations, product
-    rows = [[int(i in pair) for i in range(4)] for pair in combinations(range(4), 2)]
-    found = [sum(four, []) for four in product(rows, repeat=4) if all(sum(column) == 2 for column in zip(*four))]
-    return torch.tensor(found, dtype=torch.int64, device=device)
+    pairs, classes = list(combinations(range(4), 2)), {}
+    for half in product(range(6), repeat=2):
+        classes.setdefault(tuple(sum(c in pairs[i] for i in half) for c in range(4)), []).append(half)
+    rest = [list(classes).index(tuple(2 - n for n in counts)) for counts in classes]
+    return pairs, list(classes.values()), rest
+
+
+def _choose_two_way(tiles):
+    """The mask [n, 4, 4] of tiles of magnitudes. The largest sum is that of the best rows 0-1 of a class and the best rows
+    2-3 of the class that completes it; in each the first of equal sums."""
+    pairs, classes, rest = _two_way_classes()
+    first, second = torch.tensor(pairs, device=tiles.device).t()
+    most = max(map(len, classes))
+    halves = torch.tensor([(c + c[:1] * most)[:most] for c in classes], device=tiles.device)  # [19, 6, 2]
+    sums = tiles[..., first] + tiles[..., second]                                             # [n, 4, 6]
+    upper, lower = ((sums[:, r, halves[..., 0]] + sums[:, r + 1, halves[..., 1]]).max(-1) for r in (0, 2))  # [n, 19]
+    best = (upper.values + lower.values[:, rest]).argmax(-1)
+    other = torch.tensor(rest, device=tiles.device)[best]
+    row_pairs = torch.cat([halves[c, part.indices.gather(1, c[:, None])[:, 0]] for c, part in ((best, upper), (other, lower))], 1)
+    columns = torch.tensor([[c in pair for c in range(4)] for pair in pairs], device=tiles.device)
+    return columns[row_pairs]
 
 
 def prune(weight, scores=None):
@@ -207,12 +235,32 @@ def pack_with_twin(weight, out, twin):
     from . import _plans  # which needs this module
     group = _TYPES[weight.dtype][1] if weight.dtype in _TYPES else type_of(weight.dtype)
     _check_groups(weight, group), _check_groups(weight.t(), group)
-    together = weight.is_cuda and weight.element_size() == 2 and _has_memory(weight)
-    if together and _plans.pack_on_device(weight, out=out, twin=twin) is not None:
+    if _has_a_kernel(weight) and _plans.pack_on_device(weight, out=out, twin=twin) is not None:
         _plans.weights_written(twin)
         return
     pack(weight, out=out)
     pack(weight, transposed=True, out=twin)
+
+
+def pack_two_way(weight, out, twin, mask):
+    """Chooses the two-way mask of a weight anew, writes it to `mask` (torch.bool), and the packed bytes of the masked weight
+    and of its transpose to `out` and `twin`. The weight stays as it is. On a GPU one kernel does this for 16-bit elements."""
+    from . import _plans  # which needs this module
+    _check_two_way(weight)
+    if _has_a_kernel(weight) and mask.is_contiguous() and _pack_two_way_on_device(weight, out, twin, mask):
+        _plans.weights_written(twin)
+        return
+    mask.copy_(two_way_mask(weight))
+    pack_with_twin(torch.where(mask, weight, torch.zeros((), dtype=weight.dtype, device=weight.device)), out, twin)
+
+
+def _has_a_kernel(weight):
+    return weight.is_cuda and weight.element_size() == 2 and _has_memory(weight)
+
+
+def _pack_two_way_on_device(weight, out, twin, mask):
+    from . import _plans  # which needs this module
+    return _plans.pack_on_device(weight, out=out, twin=twin, mask=mask) is not None
 
 
 def pack_quantized(weight, scale, dtype, pair=False):

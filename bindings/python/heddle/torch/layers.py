@@ -190,19 +190,25 @@ class TrainableSparseLinear(nn.Module):
     The mask is two-way (2:4 along rows and columns), so that the gradient to x runs on the tensor cores' sparse path,
     too; the gradient to the weight is dense, masked. After each optimizer step: heddle.torch.repack(model).
 
-    `mask` is True where a weight stays; change it in place, then repack()."""
+    straight_through: the weight stays dense, its gradient is not masked, and repack() chooses the mask anew: what is pruned
+    may come back. Only two-way.
 
-    def __init__(self, layer, two_way=True):
+    `mask` is True where a weight stays; change it in place, then repack(new_mask=False)."""
+
+    def __init__(self, layer, two_way=True, straight_through=False):
         super().__init__()
+        if straight_through and not two_way:
+            raise invalid("torch.straight-through", "got two_way=False", "two_way=True")
         self.in_features, self.out_features, self.two_way = layer.in_features, layer.out_features, two_way
+        self.straight_through = straight_through
         weight = layer.weight.detach()
         mask = formats.two_way_mask(weight) if two_way else formats.mask_of(weight)
-        self.weight = nn.Parameter(weight * mask)
+        self.weight = nn.Parameter(weight.clone() if straight_through else weight * mask)
         self.bias = nn.Parameter(layer.bias.detach().clone()) if layer.bias is not None else None
         size = formats.packed_bytes(layer.out_features, layer.in_features, weight.dtype)
         size_t = formats.packed_bytes(layer.in_features, layer.out_features, weight.dtype)
         self.register_buffer("mask", mask)
-        self.register_buffer("pruned", ~mask, persistent=False)
+        self.register_buffer("pruned", None if straight_through else ~mask, persistent=False)
         self._mask_version = mask._version
         self.register_buffer("packed", torch.zeros(size, dtype=torch.uint8, device=weight.device), persistent=False)
         self.register_buffer("packed_t", torch.zeros(size_t, dtype=torch.uint8, device=weight.device) if two_way
@@ -210,21 +216,29 @@ class TrainableSparseLinear(nn.Module):
         self.repack()
 
     @torch.no_grad()
-    def repack(self, new_mask=False, masked=False):
-        """Packs the weight as it is now, under the mask; new_mask=True chooses the mask anew by magnitude. masked=True: the
-        weight is zero where the mask is False, as it stays under an optimizer that works element by element on these
-        gradients (SGD, Adam): saves a pass over the weight."""
-        if new_mask:
-            self.mask.copy_(formats.two_way_mask(self.weight) if self.two_way else formats.mask_of(self.weight))
-        if self.mask._version != self._mask_version:
+    def repack(self, new_mask=None, masked=False):
+        """Packs the weight as it is now, under the mask; new_mask=True chooses the mask anew by magnitude (None: where the
+        layer is straight_through). masked=True: the weight is zero where the mask is False, as it stays under an optimizer
+        that works element by element on these gradients (SGD, Adam): saves a pass over the weight."""
+        if new_mask is None:
+            new_mask = self.straight_through
+        if new_mask and self.two_way:
+            formats.pack_two_way(self.weight, self.packed, self.packed_t, self.mask)
+        elif new_mask:
+            self.mask.copy_(formats.mask_of(self.weight))
+        if self.straight_through:
+            if not new_mask:
+                formats.pack_with_twin(self.weight.where(self.mask, 0), self.packed, self.packed_t)
+            return
+        if new_mask or self.mask._version != self._mask_version:
             torch.logical_not(self.mask, out=self.pruned)
             self._mask_version, masked = self.mask._version, False
         if not masked:
             self.weight.masked_fill_(self.pruned, 0)
-        if self.two_way:
-            formats.pack_with_twin(self.weight, self.packed, self.packed_t)
-        else:
+        if not self.two_way:
             formats.pack(self.weight, out=self.packed)
+        elif not new_mask:
+            formats.pack_with_twin(self.weight, self.packed, self.packed_t)
 
     def __setstate__(self, state):
         """Of a copy, or what was pickled: its mask counts its versions anew."""
@@ -237,10 +251,11 @@ class TrainableSparseLinear(nn.Module):
         return self
 
     def forward(self, x):
-        return torch.ops.heddle.masked_linear(x, self.weight, self.packed, self.packed_t, self.bias, self.pruned)
+        return torch.ops.heddle.masked_linear(x, self.weight, self.packed, self.packed_t, self.bias, self.pruned,
+                                              self.straight_through)
 
 
-def repack(model, new_mask=False, masked=False):
+def repack(model, new_mask=None, masked=False):
     """Renews the packed weights of all TrainableSparseLinear layers (TrainableSparseLinear.repack): after
     optimizer.step()."""
     for layer in model.modules():

@@ -109,10 +109,12 @@ def sparsify(model, pattern="*", *, exclude="*lm_head*", dtype=None, scores=None
     dtype              of the weights; default: each layer's own; torch.float8_e4m3fn quantises weights by row and
                        activations by token
     scores             {name: tensor}: of these layers the largest scores stay, of the others the largest magnitudes
-    trainable          TrainableSparseLinear instead
+    trainable          TrainableSparseLinear instead; "straight_through": with that option
     fuse               modules that are found to compute down(act(gate(x)) * up(x)), as those of Llama, become a GatedMLP,
                        whose gate, up and act are one kernel; only in eval mode. False: every layer by itself
     compile            make the kernels of all layers now (on CUDA), not with each layer's first call: prepare()"""
+    if trainable not in (False, True, "straight_through"):
+        raise invalid("torch.trainable", f"got {trainable!r}", "False, True, 'straight_through'")
     patterns, excluded = ([p] if isinstance(p, str) else list(p or ()) for p in (pattern, exclude))
     group, scores = 2 if dtype == torch.float32 else 4, scores or {}
 
@@ -122,7 +124,7 @@ def sparsify(model, pattern="*", *, exclude="*lm_head*", dtype=None, scores=None
     for name, layer in list(model.named_modules()):
         if not _is_linear(layer) or layer.in_features % group or not wanted(name):
             continue
-        new = TrainableSparseLinear(layer) if trainable else SparseLinear.from_linear(
+        new = TrainableSparseLinear(layer, straight_through=trainable == "straight_through") if trainable else SparseLinear.from_linear(
             layer, dtype=dtype, scores=scores.get(name))
         if not name:
             return new
