@@ -292,6 +292,13 @@ static bool is_whole_row(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
 
 static bool is_by_index(const hd_ck_step *step) { return hd_op_has(step->op, HD_ATTR_GATHER_B); }
 
+/* Those that are copied; where a tensor map brings them, those of the product. */
+static int64_t columns_of_b(const hd_ck_machine *m) {
+  if (m->extents->b_rows >= 0)
+    return m->extents->b_rows;
+  return m->at.n >= 0 ? m->at.n : hd_op_int(m->program->product.op, HD_ATTR_N, -1);
+}
+
 /* Rows of a packed A slot are slabs; rows of a `rows` slot lie in panels; scales are one row. */
 static void write_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, uint32_t id,
                        hd_ck_region region, const row_copy *c) {
@@ -308,11 +315,12 @@ static void write_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
     return;
   }
   if (is_by_index(step) && buffer->layout == HD_CK_LINEAR) {
-    if (c->rows_exist != m->extents->b_rows)
+    int64_t columns = columns_of_b(m);
+    if (c->rows_exist != columns)
       return hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, region.slot),
                         "as many columns as the copies of B",
                         "block scales of %lld columns are copied by index, B has %lld",
-                        (long long)c->rows_exist, (long long)m->extents->b_rows);
+                        (long long)c->rows_exist, (long long)columns);
     int64_t bytes = c->rows * c->row_bytes;
     uint64_t tag = hd_ck_copy_scales_by_index(m, step, c->base, c->first_row, bytes);
     region.range = (hd_ck_range){.lo = 0, .hi = bytes, .n = 1};

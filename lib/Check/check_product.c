@@ -116,15 +116,18 @@ static void check_promote(hd_ck_kernel *k, const hd_op *op) {
                       (long long)got, (long long)expected);
 }
 
-/* Either all copies of B and its block scales gather by index, as the problem states, or none. */
+/* Either all copies of B and its block scales gather by index, as the problem states, or none. The
+ * rows of a copied B are in order. */
 static void check_copy(hd_ck_kernel *k, const hd_op *op, const hd_op *buffer) {
   const hd_op *product = k->program.product.op, *source = op->operands[0]->op;
   bool of_scales = source && (source->kind == HD_OP_ARG || source->kind == HD_OP_TMAP) &&
                    hd_op_arg(source) == HD_ARG_BLOCK_SCALE_B;
+  bool in_order = !of_scales && hd_op_is(product, HD_ATTR_B_PATH, "copied");
+  bool expected = hd_op_has(product, HD_ATTR_GATHER_B) && !in_order;
   if (buffer && (of_scales || hd_op_is(buffer, HD_ATTR_LAYOUT, "rows")) &&
-      hd_op_has(op, HD_ATTR_GATHER_B) != hd_op_has(product, HD_ATTR_GATHER_B))
+      hd_op_has(op, HD_ATTR_GATHER_B) != expected)
     differ(k, op, hd_attr_name(HD_ATTR_GATHER_B), word_of(op, HD_ATTR_GATHER_B),
-           word_of(product, HD_ATTR_GATHER_B));
+           expected ? "one" : "none");
 }
 
 static bool is_grouped(const hd_ck_kernel *k) { return find_argument(k, HD_ARG_OFFSETS) != NULL; }

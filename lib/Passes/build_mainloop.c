@@ -22,7 +22,7 @@ static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_records recor
   st->variant = plan->variant;
   if (st->variant->staged)
     st->slot = hd_store_slot_of(&st->p, &st->s);
-  if (st->s.b_path == HD_B_COPIED) { /* gathered rows are in order in the copy */
+  if (st->p.gather && !hd_schedule_gathers(&st->p, &st->s)) { /* in the copy they are in order */
     st->p.gather = NULL;
     st->p.t = (hd_size){0};
   }

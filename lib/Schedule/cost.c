@@ -123,8 +123,11 @@ static void wgmma_clocks(unit *u) {
   }
   u->tensor_s = (port + (s->cluster > 1 ? c->pair_clocks : 0)) / c->clock_hz;
   u->chain_s = (own + (s->wgmma_in_flight ? 0 : c->batch_clocks)) / c->clock_hz;
-  u->issue_s = is_gathered(u->p, s) ? gather_seconds(u->p, s, c)
-                                 : count_copies(u->p, s) * c->issue_clocks / c->clock_hz;
+  u->issue_s = count_copies(u->p, s) * c->issue_clocks / c->clock_hz;
+  if (is_gathered(u->p, s))
+    u->issue_s = gather_seconds(u->p, s, c);
+  else if (hd_schedule_gathers(u->p, s)) /* the scales of B */
+    u->issue_s += c->gather_s + s->tile_n * c->gather_column_s;
 }
 
 static void mma_clocks(unit *u) {

@@ -238,7 +238,7 @@ static bool may_have(const hd_problem *p, int32_t cluster) {
 static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, front *f) {
   static const int32_t splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
   int64_t k_blocks = p->k.value ? ceil_div(p->k.value, hd_k_block_size(p->a_elem)) : USUAL_K_BLOCKS;
-  bool shares = (!p->gather || s.b_path == HD_B_COPIED) && s.tile_n >= MIN_SHARED_N &&
+  bool shares = !hd_schedule_gathers(p, &s) && s.tile_n >= MIN_SHARED_N &&
                 s.tile_n % (p->b.transposed ? 128 : 16) == 0;
   if (pick->streams) {
     s.stream_k = 1;
@@ -264,8 +264,7 @@ static void enter_paths(const hd_problem *p, const hd_pick *pick, hd_schedule s,
   const hd_problem *launched = pick->launched ? pick->launched : p;
   bool known = launched->n.value || hd_is_grouped(p);
   enter_tile(p, pick, s, f);
-  if (!known || p->combine || hd_scales_by_index(p) || !hd_copy_serves(p) || pick->streams ||
-      pick->least_splits > 1)
+  if (!known || p->combine || !hd_copy_serves(p) || pick->streams || pick->least_splits > 1)
     return;
   s.b_path = HD_B_COPIED;
   enter_tile(p, pick, s, f);

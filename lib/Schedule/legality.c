@@ -95,7 +95,7 @@ static heddle_status check_groups(heddle_context *ctx, const hd_problem *p, cons
            : p->combine    ? "combine_d"
            : p->n.value > HD_RAGGED_MOST ? "more than 2^30 columns"
                            : "a row_major D");
-  if (p->gather && s->b_path != HD_B_COPIED &&
+  if (hd_schedule_gathers(p, s) &&
       (s->cluster > 1 || s->stages < HD_GATHER_STAGES))
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.groups",
            "got cluster=%d stages=%d with gather_b, which signals a slot while the next one fills; "
@@ -124,9 +124,6 @@ static heddle_status check_copied(heddle_context *ctx, const hd_problem *p, cons
            "got b=copied with split_k=%d reduce=%s stream_k=%d, whose partial sums also use the "
            "workspace; legal: split_k=1, or reduce=cluster or ring; nearest: split_k=1 stream_k=0",
            s->split_k, hd_key_word(HD_KEY_REDUCE, s->reduce), s->stream_k);
-  if (hd_scales_by_index(p))
-    REFUSE(HEDDLE_UNSUPPORTED, "schedule.copied",
-           "got b=copied with gather_b and block scales, which are not copied; nearest: b=auto");
   if (p->combine)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.copied",
            "got b=copied with combine_d, which stores the products in the workspace; nearest: "

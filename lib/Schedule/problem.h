@@ -110,7 +110,7 @@ bool hd_scales_apart(const hd_problem *problem, int which);
 static inline bool hd_scales_promoted(const hd_problem *problem) {
   return problem->block && problem->block_a.elem == HEDDLE_F32;
 }
-/* Those of a B that is read by index: its scales are, too. */
+/* Those of a B that is read by index: its scales are, too, also where B itself is copied first. */
 static inline bool hd_scales_by_index(const hd_problem *problem) {
   return hd_scales_promoted(problem) && problem->gather;
 }

@@ -41,7 +41,7 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_device_model *de
     s = hd_schedule_default_of(device, p, words->value.family);
   leave_savings(words, &s);
   hd_schedule_apply(words, &s);
-  if (p->gather && s.b_path != HD_B_COPIED && !hd_words_have(words, HD_KEY_CLUSTER))
+  if (hd_schedule_gathers(p, &s) && !hd_words_have(words, HD_KEY_CLUSTER))
     s.cluster = 1; /* gathered rows cannot be multicast */
   HD_TRY(hd_schedule_check_extents(ctx, p, &s));
   bool own_tile = hd_words_have(words, HD_KEY_TILE);

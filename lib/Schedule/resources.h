@@ -41,6 +41,12 @@ int32_t hd_schedule_tensor_unit(const hd_problem *problem, const hd_schedule *sc
 int32_t hd_schedule_owners(const hd_problem *problem, const hd_schedule *schedule);
 int32_t hd_schedule_threads(const hd_schedule *schedule);
 
+/* Whether the kernel reads columns of B, or their block scales, by index. A copy of B that is made
+ * ahead has its columns in order, but their f32 scales stay where they are. */
+static inline bool hd_schedule_gathers(const hd_problem *p, const hd_schedule *s) {
+  return p->gather && (s->b_path != HD_B_COPIED || hd_scales_by_index(p));
+}
+
 /* ---- shared memory ---- */
 
 /* The number of f32 block scales of A (which = 0) or B (1) in a stage. */

@@ -264,11 +264,14 @@ static int64_t row_scales(const suite_case *c, case_key rows) {
   return (n + unit - 1) / unit * unit + suite_case_int(c, CASE_lds);
 }
 
+/* The size that says how many scales of B a k-block has. */
+static case_key scales_of_b(const suite_case *c) { return gathers(c) ? CASE_t : CASE_n; }
+
 static void print_block_scales(const suite_case *c, hd_strbuf *out) {
-  static const struct {
+  const struct {
     case_key rows;
     const char *operand;
-  } scales[] = {{CASE_m, "a"}, {CASE_n, "b"}};
+  } scales[] = {{CASE_m, "a"}, {scales_of_b(c), "b"}};
   const char *type = c->value[CASE_blocks];
   int len = (int)strcspn(type, ":");
   for (size_t i = 0; block_of(c) && i < HD_COUNT(scales); i++) {
@@ -276,7 +279,7 @@ static void print_block_scales(const suite_case *c, hd_strbuf *out) {
                      "  %%s%s: matrix<%.*s> = block_scale %%%s, %%k {type = %.*s, operand = %s, "
                      "block = %lld",
                      scales[i].operand, len, type,
-                     i && gathers(c) ? "t" : names[scales[i].rows], len, type,
+                     names[scales[i].rows], len, type,
                      scales[i].operand, (long long)block_of(c));
     if (i == 0 && block_rows_of(c) > 1)
       hd_strbuf_printf(out, ", rows = %lld", (long long)block_rows_of(c));
@@ -414,7 +417,7 @@ void suite_case_request(const suite_case *c, trial_request *r) {
   r->size[HD_ARG_LDC] = row_c(c) + suite_case_int(c, CASE_ldc);
   r->size[HD_ARG_LDD] = row_d(c) + suite_case_int(c, CASE_ldd);
   r->size[HD_ARG_LDSA] = row_scales(c, CASE_m);
-  r->size[HD_ARG_LDSB] = row_scales(c, CASE_n);
+  r->size[HD_ARG_LDSB] = row_scales(c, scales_of_b(c));
   if (!suite_case_is(c, CASE_reduce, "none"))
     r->size[HD_ARG_LDSD] = suite_case_int(c, CASE_n) + suite_case_int(c, CASE_ldsd);
   if (suite_case_int(c, CASE_g))
