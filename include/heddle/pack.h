@@ -49,6 +49,12 @@ HEDDLE_API heddle_status heddle_pack_compile_two_way(heddle_context *ctx, heddle
                                                      const char *target, const char *ptxas,
                                                      heddle_compiled **compiled);
 
+/* The same as the twin's, under a mask that is given: elements whose byte is 0 become zeros before
+ * both are packed. For heddle_pack_device_masked. */
+HEDDLE_API heddle_status heddle_pack_compile_masked(heddle_context *ctx, heddle_elem elem,
+                                                    const char *target, const char *ptxas,
+                                                    heddle_compiled **compiled);
+
 /* The same for a matrix of another type: from: bf16 or f16 in memory; elem: e4m3 or e5m2, packed.
  * Elements are chosen by their magnitude in memory. Each kept one is multiplied by the reciprocal
  * of its row's scale, in f32, and rounded; what is too large becomes the largest finite value. From
@@ -87,6 +93,12 @@ HEDDLE_API heddle_status heddle_pack_device_two_way(heddle_context *ctx,
                                                     uint64_t k, const void *dense,
                                                     size_t row_bytes, void *payload, void *twin,
                                                     void *mask, void *stream);
+
+/* The same with a kernel of heddle_pack_compile_masked, which reads such a mask. */
+HEDDLE_API heddle_status heddle_pack_device_masked(heddle_context *ctx, const heddle_kernel *kernel,
+                                                   uint64_t m, uint64_t k, const void *dense,
+                                                   size_t row_bytes, const void *mask,
+                                                   void *payload, void *twin, void *stream);
 
 /* The same with a kernel of heddle_pack_compile_quantized; row_bytes and the alignment of dense are
  * those of its type in memory. scales: m positive f32 in device memory, aligned to 4 bytes: those

@@ -536,10 +536,17 @@ static void run_combines(hd_ck_kernel *k, const shape *s) {
     run_grid(k, s, at, MANY, MANY - 1, MANY - 1);
 }
 
+static const hd_op *find_pack(hd_region *region) {
+  static const hd_op_kind kinds[] = {HD_OP_PRUNE_PACK, HD_OP_MASK_PACK, HD_OP_QUANTIZE_PACK};
+  const hd_op *pack = NULL;
+  for (size_t i = 0; i < HD_COUNT(kinds) && !pack; i++)
+    pack = hd_find_op(region, kinds[i]);
+  return pack;
+}
+
 void hd_ck_run_instances(hd_ck_kernel *k) {
   shape s = shape_of(&k->program);
-  const hd_op *pack = hd_find_op(k->program.kernel->regions[0], HD_OP_PRUNE_PACK);
-  pack = pack ? pack : hd_find_op(k->program.kernel->regions[0], HD_OP_QUANTIZE_PACK);
+  const hd_op *pack = find_pack(k->program.kernel->regions[0]);
   const hd_op *copy = hd_find_op(k->program.kernel->regions[0], HD_OP_COPY_GLOBAL);
   int64_t trips = 2 * s.stages + 2, tall = s.tile_m * k->program.cluster;
   hd_ck_far_conditions(k, trips);

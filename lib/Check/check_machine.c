@@ -154,6 +154,7 @@ static run_op *const run_ops[HD_N_OPS] = {
     [HD_OP_PARTIAL_SEND] = hd_ck_partial_send,
     [HD_OP_PARTIAL_ADD] = hd_ck_partial_add,
     [HD_OP_PRUNE_PACK] = hd_ck_prune_pack,
+    [HD_OP_MASK_PACK] = hd_ck_prune_pack,
     [HD_OP_QUANTIZE_PACK] = hd_ck_prune_pack,
     [HD_OP_COPY_GLOBAL] = hd_ck_copy_global,
     [HD_OP_COMBINE_GLOBAL] = hd_ck_combine,

@@ -475,7 +475,7 @@ void hd_ck_store_begin(hd_ck_extents *x);
 /* --- check_combine.c, check_copy_global.c, check_pack.c --------------------------------------- */
 void hd_ck_combine(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_copy_global(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
-/* prune.pack and quantize.pack. */
+/* prune.pack, mask.pack and quantize.pack. */
 void hd_ck_prune_pack(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* False, with a finding, if `value` is negative or not a multiple of `unit`. */
 bool hd_ck_is_aligned(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,

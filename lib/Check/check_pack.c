@@ -1,5 +1,5 @@
-/* prune.pack and quantize.pack: every strip of every block is written once, in its own matrix,
- * masked with the matrix's sizes. It accesses no shared memory and waits for nothing.
+/* prune.pack, mask.pack and quantize.pack: every strip of every block is written once, in its own
+ * matrix, masked with the matrix's sizes. It accesses no shared memory and waits for nothing.
  *
  * A strip of 16 rows by a k-block of 64 elements is also 64 rows by 16 elements of the twin, the
  * transposed matrix: the twin is written once if the matrix is. */
@@ -42,7 +42,7 @@ void hd_ck_prune_pack(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
           columns = w->env[step->args[HD_AT_prune_pack_k]].i,
           pitch = w->env[step->args[HD_AT_prune_pack_pitch]].i;
   int64_t k_block = hd_k_block_size(hd_op_elem(step->op, HD_ATTR_TYPE));
-  bool twin = step->op->kind == HD_OP_PRUNE_PACK && hd_prune_pack_twin(step->op);
+  bool twin = step->op->kind != HD_OP_QUANTIZE_PACK && hd_prune_pack_twin(step->op);
   if (twin && k_block != HD_SLAB_ROWS)
     return hd_ck_undecided(m, step->op, "a twin whose blocks are not those of the matrix");
   if (m->at.m < 0 || m->at.k < 0)

@@ -161,7 +161,8 @@ static bool may_skip(const hd_ck_program *p, int32_t at) {
   for (int32_t i = at + 1; i < p->n_steps; i++) {
     hd_op_kind kind = p->steps[i].op ? p->steps[i].op->kind : HD_OP_YIELD;
     /* Each iteration writes its own part: all are checked. */
-    bool writes = kind == HD_OP_PRUNE_PACK || kind == HD_OP_QUANTIZE_PACK ||
+    bool writes = kind == HD_OP_PRUNE_PACK || kind == HD_OP_MASK_PACK ||
+                  kind == HD_OP_QUANTIZE_PACK ||
                   kind == HD_OP_COPY_GLOBAL || kind == HD_OP_COMBINE_GLOBAL;
     if (p->steps[i].code == HD_CK_FOR || kind == HD_OP_LAST_ARRIVER || writes)
       return false;

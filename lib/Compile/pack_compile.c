@@ -19,7 +19,7 @@ enum { TILE_K_BLOCKS = 2, WARPS = TILE_K_BLOCKS * HD_SLAB_STRIPS, ALIGN = 128 };
 /* Bytes per load of a lane. Each width has an entry point; a launch uses the first that fits. */
 static const int32_t widths[] = {16, 4, 2, 1};
 
-typedef enum form { PLAIN, TRANSPOSED, TWIN, TWO_WAY, QUANTIZED } form;
+typedef enum form { PLAIN, TRANSPOSED, TWIN, TWO_WAY, MASKED, QUANTIZED } form;
 
 /* What differs between the kernels. more: the arguments that not all forms have. */
 enum { MOST_MORE = 2 };
@@ -35,6 +35,8 @@ static const struct form_row {
     [TWO_WAY] = {"pack_two_way", "prune.pack", "",
                  "pruned along rows and columns, and packed with its transpose",
                  {HD_ARG_TWIN, HD_ARG_MASK, HD_ARG_NONE}},
+    [MASKED] = {"pack_masked", "mask.pack", "", "packed under a mask, with its transpose",
+                {HD_ARG_TWIN, HD_ARG_KEEP, HD_ARG_NONE}},
     [QUANTIZED] = {"pack_quantized", "quantize.pack", "", "pruned, quantized by row and packed",
                    {HD_ARG_SCALE_A, HD_ARG_NONE}},
 };
@@ -62,8 +64,17 @@ static bool has_arg(source from, hd_arg_kind arg) {
   return *more == arg;
 }
 
+static bool in_all_forms(hd_arg_kind arg) {
+  for (size_t i = 0; i < HD_COUNT(forms); i++)
+    if (has_arg((source){.form = (form)i}, arg))
+      return false;
+  return true;
+}
+
 static heddle_elem elem_of_more(source from, hd_arg_kind arg) {
-  return arg == HD_ARG_SCALE_A ? HEDDLE_F32 : arg == HD_ARG_MASK ? HEDDLE_U8 : from.elem;
+  return arg == HD_ARG_SCALE_A                       ? HEDDLE_F32
+         : arg == HD_ARG_MASK || arg == HD_ARG_KEEP ? HEDDLE_U8
+                                                    : from.elem;
 }
 
 static void print_kernel(hd_arena *arena, hd_strbuf *out, source from, const char *target,
@@ -160,14 +171,13 @@ static void add_args(source from, hd_manifest *m) {
       {.kind = HD_ARG_SCALE_A, .divisible_by = 1, .align = 4, .elem = HEDDLE_F32},
       {.kind = HD_ARG_TWIN, .divisible_by = 1, .align = ALIGN, .elem = elem},
       {.kind = HD_ARG_MASK, .divisible_by = 1, .align = MASK_ALIGN, .elem = HEDDLE_U8},
+      {.kind = HD_ARG_KEEP, .divisible_by = 1, .align = MASK_ALIGN, .elem = HEDDLE_U8},
       {.kind = HD_ARG_M, .divisible_by = has_arg(from, HD_ARG_TWIN) ? info->group : 1, .align = 1,
        .max = MAX_SIZE},
       {.kind = HD_ARG_K, .divisible_by = info->group, .align = 1, .max = MAX_SIZE},
       {.kind = HD_ARG_LDB, .divisible_by = 1, .align = 1, .at_least = {line, 1, 0, 1}}};
   for (size_t i = 0; i < HD_COUNT(args); i++) {
-    bool in_all = args[i].kind != HD_ARG_TWIN && args[i].kind != HD_ARG_MASK &&
-                  args[i].kind != HD_ARG_SCALE_A;
-    if (in_all || has_arg(from, args[i].kind))
+    if (in_all_forms(args[i].kind) || has_arg(from, args[i].kind))
       m->arg[m->n_args++] = args[i];
   }
 }
@@ -309,6 +319,11 @@ heddle_status heddle_pack_compile_two_way(heddle_context *ctx, heddle_elem elem,
                                           const char *target, const char *ptxas,
                                           heddle_compiled **compiled) {
   return compile_one(ctx, (source){elem, elem, TWO_WAY}, target, ptxas, compiled);
+}
+
+heddle_status heddle_pack_compile_masked(heddle_context *ctx, heddle_elem elem, const char *target,
+                                         const char *ptxas, heddle_compiled **compiled) {
+  return compile_one(ctx, (source){elem, elem, MASKED}, target, ptxas, compiled);
 }
 
 heddle_status heddle_pack_compile_quantized(heddle_context *ctx, heddle_elem from, heddle_elem elem,

@@ -94,6 +94,16 @@ static LLVMValueRef key_of(hd_emitter *e, const hd_ranking *r, LLVMValueRef x) {
   return either(e, key, hd_emit_and(e, nan, parts(e, r, most)));
 }
 
+LLVMValueRef hd_emit_magnitudes(hd_emitter *e, const hd_ranking *r, LLVMValueRef x) {
+  LLVMValueRef size = hd_emit_and(e, x, parts(e, r, r->magnitude));
+  LLVMValueRef infinity = parts(e, r, r->infinity);
+  if (e->target->sm >= 90) /* .u16x2 is for sm_90 and later */
+    return lesser_of_pairs(e, size, infinity);
+  LLVMValueRef most = parts(e, r, top_bit(r) - 1 - r->infinity);
+  LLVMValueRef nan = spread(e, r, hd_emit_add(e, size, most));
+  return choose(e, nan, infinity, size);
+}
+
 /* The highest bit of each part: x >= y. Keys of floats do not use that bit, so that no part borrows
  * from the next one; for integers it is compared separately. */
 static LLVMValueRef is_no_less(hd_emitter *e, const hd_ranking *r, LLVMValueRef x,
@@ -104,6 +114,22 @@ static LLVMValueRef is_no_less(hd_emitter *e, const hd_ranking *r, LLVMValueRef 
   LLVMValueRef low = hd_emit_sub(e, either(e, x, top), hd_emit_and(e, y, rest));
   LLVMValueRef same = invert(e, hd_emit_xor(e, x, y));
   return either(e, hd_emit_and(e, x, invert(e, y)), hd_emit_and(e, same, low));
+}
+
+/* Masks of the parts whose element is kept, if at most two of each four are not zero: those, and of
+ * the zeros the lowest. */
+static void find_nonzeros(hd_emitter *e, const hd_ranking *r, LLVMValueRef const *x,
+                          LLVMValueRef stays[GROUP]) {
+  LLVMValueRef some[GROUP]; /* the top bit of each part */
+  for (int i = 0; i < GROUP; i++)
+    some[i] = hd_emit_add(e, hd_emit_and(e, x[i], parts(e, r, r->magnitude)),
+                          parts(e, r, top_bit(r) - 1));
+  stays[0] = either(e, some[0], invert(e, majority(e, some[1], some[2], some[3])));
+  stays[1] = either(e, some[1], invert(e, either(e, some[2], some[3])));
+  stays[2] = some[2];
+  stays[3] = some[3];
+  for (int i = 0; i < GROUP; i++)
+    stays[i] = spread(e, r, stays[i]);
 }
 
 /* Masks of the parts whose element is kept: two of each four. */
@@ -144,7 +170,7 @@ typedef struct kept {
 /* A code: index of the first kept element (0 to 2) in bits 0-1, of the second (1 to 3) in 2-3. */
 static kept keep_two(hd_emitter *e, const hd_ranking *r, LLVMValueRef const *x) {
   LLVMValueRef s[GROUP];
-  find_winners(e, r, x, s);
+  (r->is_pruned ? find_nonzeros : find_winners)(e, r, x, s);
   LLVMValueRef first = choose(e, s[0], x[0], choose(e, s[1], x[1], x[2]));
   LLVMValueRef second = choose(e, s[3], x[3], choose(e, s[2], x[2], x[1]));
   LLVMValueRef bit[GROUP] = {hd_emit_and(e, invert(e, s[0]), s[1]),

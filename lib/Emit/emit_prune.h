@@ -10,6 +10,7 @@ typedef struct hd_ranking {
   heddle_elem_kind kind;
   int64_t magnitude; /* mask of the bits that hold an element's magnitude; integers: all bits */
   int64_t infinity;  /* types with several NaNs: the largest magnitude that is no NaN; else 0 */
+  bool is_pruned;    /* floats: at most two elements of a group are not zero */
 } hd_ranking;
 
 /* Returns false if the type is not sparse, or its elements are not whole bytes. */
@@ -19,6 +20,8 @@ bool hd_ranking_find(heddle_elem elem, hd_ranking *ranking);
  * from the low bits up: 8 nibbles for 8-bit types, else 4 (the bits above have no meaning). */
 LLVMValueRef hd_emit_keep(hd_emitter *e, const hd_ranking *ranking, LLVMValueRef const *words,
                           LLVMValueRef *values);
+/* The magnitudes of the elements of a word, of 16 bits; a NaN becomes an infinity. */
+LLVMValueRef hd_emit_magnitudes(hd_emitter *e, const hd_ranking *ranking, LLVMValueRef word);
 /* A word of elements of 8 or 16 bits with +0 for each -0. */
 LLVMValueRef hd_emit_without_negative_zero(hd_emitter *e, const hd_ranking *ranking,
                                            LLVMValueRef word);
@@ -27,6 +30,8 @@ LLVMValueRef hd_emit_without_negative_zero(hd_emitter *e, const hd_ranking *rank
  * (16-bit types). */
 enum { HD_STRIP_LANE_ROWS = 2, HD_STRIP_LANE_WORDS = 8, HD_STRIP_LANE_TILES = 4 };
 
+/* Sets those of four 16-bit elements to zero whose byte has no sign bit. */
+void hd_emit_keep_signed(hd_emitter *e, LLVMValueRef signs, LLVMValueRef words[2]);
 /* Sets the elements that do not stay to zero (Layout/two_way.h; 16-bit types). mask: a byte for
  * each element, 1 for one that stays; a word for each tile. */
 void hd_emit_prune_two_way(hd_emitter *e, heddle_elem elem,

@@ -1,5 +1,5 @@
-/* prune.pack and quantize.pack: prune 16 rows of a dense matrix in one k-block, and store them to
- * the packed block.
+/* prune.pack, mask.pack and quantize.pack: prune 16 rows of a dense matrix in one k-block, and
+ * store them to the packed block.
  *
  * Lane 4g + q takes bytes 32q to 32q + 31 of rows g and g + 8. Of each row it keeps a chunk of 16
  * bytes of values. The chunk's codes are half of the lane's own metadata word (16-bit types, tf32),
@@ -8,7 +8,7 @@
  * With a twin (16-bit types) the strip is transposed in registers: 64 rows of the transposed matrix
  * by 16 elements. Lane 4g + q gets rows 2q + g % 2 and 8 below of strip g / 2 of a block, and
  * stores the chunk that the strip's number in its slab says. With a mask, too, the strip is pruned
- * to 2:4 along rows and columns first.
+ * to 2:4 along rows and columns first; mask.pack reads such a mask.
  *
  * quantize.pack loads twice as many bytes (`from` has 16 bits, `elem` 8), and converts what is
  * kept. */
@@ -113,20 +113,39 @@ static void load_row(hd_emitter *e, const strip *s, int h, LLVMValueRef *w) {
   }
 }
 
-/* Stores the mask, a byte for each element: a word for each tile of four columns, or two. */
+/* A mask has a byte for each element: a word for each tile of four columns. The lane's words of row
+ * g + 8h, which are accessed two at a time if the elements' loads are wide. */
+static hd_place find_mask(hd_emitter *e, const strip *s, hd_value *mask, int h, int32_t tile) {
+  LLVMValueRef row = find_row(e, s, h), column = find_column(e, s);
+  LLVMValueRef index = hd_emit_mul(e, hd_emit_widen(e, row), hd_emit_widen(e, s->k));
+  index = hd_emit_add(e, index, hd_emit_widen(e, column));
+  LLVMValueRef there = hd_emit_lt(e, hd_emit_addi(e, column, 4 * tile), s->k);
+  return (hd_place){hd_emit_global_at(e, hd_emit_get1(e, mask), index), 4 * tile,
+                    hd_emit_and(e, hd_emit_lt(e, row, s->m), there)};
+}
+
+static int32_t mask_words(const strip *s) { return hd_op_int(s->op, HD_ATTR_VEC, 1) == 16 ? 2 : 1; }
+
 static void store_mask(hd_emitter *e, const strip *s, LLVMValueRef mask[ROWS][TILES]) {
-  LLVMValueRef to = hd_emit_get1(e, hd_prune_pack_mask(s->op));
-  int32_t each = hd_op_int(s->op, HD_ATTR_VEC, 1) == 16 ? 2 : 1;
+  int32_t n = mask_words(s);
+  for (int h = 0; h < ROWS; h++)
+    for (int32_t t = 0; t < TILES; t += n)
+      hd_emit_put_words(e, find_mask(e, s, hd_prune_pack_mask(s->op), h, t), mask[h] + t, n);
+}
+
+static void apply_mask(hd_emitter *e, const strip *s, LLVMValueRef w[ROWS][WORDS]) {
+  enum { SIGN_BIT = 7 };
+  LLVMValueRef mask[TILES];
+  int32_t n = mask_words(s);
   for (int h = 0; h < ROWS; h++) {
-    LLVMValueRef row = find_row(e, s, h), is_row = hd_emit_lt(e, row, s->m);
-    LLVMValueRef column = find_column(e, s), pitch = hd_emit_widen(e, s->k);
-    LLVMValueRef index = hd_emit_mul(e, hd_emit_widen(e, row), pitch);
-    LLVMValueRef at = hd_emit_global_at(e, to, hd_emit_add(e, index, hd_emit_widen(e, column)));
-    for (int32_t t = 0; t < TILES; t += each) {
-      int32_t bytes = 4 * t;
-      LLVMValueRef there = hd_emit_lt(e, hd_emit_addi(e, column, bytes), s->k);
-      hd_emit_put_words(e, (hd_place){at, bytes, hd_emit_and(e, is_row, there)}, mask[h] + t, each);
+    for (int32_t t = 0; t < TILES; t += n) {
+      hd_place from = find_mask(e, s, hd_mask_pack_keep(s->op), h, t);
+      LLVMValueRef at = hd_emit_global_at(e, from.ptr, hd_emit_i64(e, from.bytes));
+      hd_emit_load_vec(e, 4 * n, at, from.where, mask + t);
     }
+    for (int t = 0; t < TILES; t++)
+      hd_emit_keep_signed(e, LLVMBuildShl(e->b, mask[t], hd_emit_i32(e, SIGN_BIT), ""),
+                          &w[h][2 * t]);
   }
 }
 
@@ -277,7 +296,7 @@ static heddle_status find_strip(hd_emitter *e, const hd_op *op, strip *s) {
                     "got vec = %lld of elements of %lld bytes; legal: %s; nearest: %lld",
                     (long long)vec, (long long)bytes,
                     vec < bytes ? "whole elements" : "with trans one element", (long long)bytes);
-  bool twin = op->kind == HD_OP_PRUNE_PACK && hd_prune_pack_twin(op);
+  bool twin = op->kind != HD_OP_QUANTIZE_PACK && hd_prune_pack_twin(op);
   if (twin && (bytes != 2 || hd_op_has(op, HD_ATTR_TRANS)))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.prune-pack",
                     "got a twin of %s%s; legal: elements of 16 bits without trans; nearest: bf16",
@@ -295,24 +314,44 @@ static LLVMValueRef is_in_k(hd_emitter *e, const strip *s) {
   return hd_emit_lt(e, hd_emit_muli(e, s->k_block, hd_k_block_size(s->elem)), s->k);
 }
 
+/* Prunes the strip, and the twin's part of it if there is one, and stores both. */
+static void pack_strip(hd_emitter *e, const strip *s, LLVMValueRef w[ROWS][WORDS]) {
+  LLVMValueRef transposed[ROWS][WORDS];
+  target own = find_target(e, s);
+  prune_and_store(e, s, &own, w);
+  if (!hd_prune_pack_twin(s->op))
+    return;
+  target twin = find_twin(e, s, &own);
+  transpose(e, w, transposed);
+  prune_and_store(e, s, &twin, transposed);
+}
+
 heddle_status hd_emit_op_prune_pack(hd_emitter *e, const hd_op *op) {
   strip s;
   HD_TRY(find_strip(e, op, &s));
   LLVMBasicBlockRef join = hd_emit_if(e, is_in_k(e, &s), "in_k");
-  LLVMValueRef w[ROWS][WORDS], transposed[ROWS][WORDS], mask[ROWS][TILES];
+  LLVMValueRef w[ROWS][WORDS], mask[ROWS][TILES];
   for (int h = 0; h < ROWS; h++)
     load_row(e, &s, h, w[h]);
   if (hd_prune_pack_mask(op)) {
     hd_emit_prune_two_way(e, s.elem, w, mask);
     store_mask(e, &s, mask);
+    s.rank.is_pruned = true;
   }
-  target own = find_target(e, &s);
-  prune_and_store(e, &s, &own, w);
-  if (hd_prune_pack_twin(op)) {
-    target twin = find_twin(e, &s, &own);
-    transpose(e, w, transposed);
-    prune_and_store(e, &s, &twin, transposed);
-  }
+  pack_strip(e, &s, w);
+  hd_emit_endif(e, join);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_emit_op_mask_pack(hd_emitter *e, const hd_op *op) {
+  strip s;
+  HD_TRY(find_strip(e, op, &s));
+  LLVMBasicBlockRef join = hd_emit_if(e, is_in_k(e, &s), "in_k");
+  LLVMValueRef w[ROWS][WORDS];
+  for (int h = 0; h < ROWS; h++)
+    load_row(e, &s, h, w[h]);
+  apply_mask(e, &s, w);
+  pack_strip(e, &s, w);
   hd_emit_endif(e, join);
   return HEDDLE_OK;
 }

@@ -97,6 +97,7 @@ static const struct lowering {
     [HD_OP_PARTIAL_ADD] = {hd_emit_op_partial_add, 90},
     [HD_OP_LAST_ARRIVER] = {hd_emit_op_last_arriver, 70},
     [HD_OP_PRUNE_PACK] = {hd_emit_op_prune_pack, 0},
+    [HD_OP_MASK_PACK] = {hd_emit_op_mask_pack, 0},
     [HD_OP_QUANTIZE_PACK] = {hd_emit_op_quantize_pack, 0},
     [HD_OP_COPY_GLOBAL] = {hd_emit_op_copy_global, 0},
     [HD_OP_COMBINE_GLOBAL] = {hd_emit_op_combine_global, 0},

@@ -197,9 +197,13 @@ _Static_assert((int)HD_AT_store_tile_row == (int)HD_AT_stage_tile_row &&
                        (int)HD_AT_finish_tile_g - (int)HD_AT_finish_tile_row,
                "ORDER BATCH");
 
-/* ORDER PACK: quantize.pack has the operands of prune.pack up to k at the same indices. */
+/* ORDER PACK: quantize.pack has the operands of prune.pack up to k at the same indices, mask.pack
+ * up to the twin. */
 _Static_assert((int)HD_AT_quantize_pack_source == (int)HD_AT_prune_pack_source &&
-                   (int)HD_AT_quantize_pack_k == (int)HD_AT_prune_pack_k,
+                   (int)HD_AT_quantize_pack_k == (int)HD_AT_prune_pack_k &&
+                   (int)HD_AT_mask_pack_source == (int)HD_AT_prune_pack_source &&
+                   (int)HD_AT_mask_pack_k == (int)HD_AT_prune_pack_k &&
+                   (int)HD_AT_mask_pack_twin == (int)HD_AT_prune_pack_twin,
                "ORDER PACK");
 
 /* The optional operand `at` of an op: the index of a matrix in a batch; NULL: absent. The operands

@@ -1,36 +1,56 @@
 /* Layout/two_way.h: which elements of a matrix stay if it is to be 2:4 along rows and columns.
  *
- * A 4 x 4 tile has 90 patterns with two elements in each row and column. A half is two rows, 0-1 or
- * 2-3, with a pair of columns each. Halves with the same number of elements in each column form a
- * class, and each class has one class that completes it:
+ * A 4 x 4 tile has 90 patterns with two elements in each row and column. By the number of elements
+ * that rows 0-1, the upper half, have in each column, they are of three kinds. Pairs are of
+ * columns, in the order 01 02 03 12 13 23:
  *
- *   x x . .    columns 2 1 1 0      . x . x    columns 0 1 1 2
- *   x . x .                         . . x x
+ *   crossed   1 1 1 1   x x . .    row 0 has a pair and row 1 the other one; the lower half has
+ *                       . . x x    its own two: 6 x 6 patterns
+ *                       x . x .
+ *                       . x . x
  *
- * So the largest sum of a tile is the maximum over classes of (the largest sum of rows 0-1 in the
- * class) + (the largest sum of rows 2-3 in the class that completes it). */
+ *   shared    2 1 1 0   x x . .    for a pair of columns, once in each half: the two halves choose
+ *                       x . x .    the order by themselves; one other column is in both upper rows,
+ *                       . x . x    the other one in both lower rows: 6 x 2 x 2 x 2
+ *                       . . x x
+ *
+ *   equal     2 2 0 0   x x . .    the upper rows have a pair, the lower ones the other pair: 6
+ *                       x x . .
+ *                       . . x x
+ *                       . . x x
+ *
+ * ORDER TWO-WAY: lib/Sparse, lib/Emit and heddle.torch add the same f32 in the same order, so that
+ * their choices agree. In a half with rows x and y, for columns b and c,
+ *
+ *   both[c]  = x[c] + y[c]
+ *   one[b,c] = x[b] + y[c]
+ *   once     = for a pair b < c the larger of one[b,c] and one[c,b]
+ *   cross    = the largest one[a,c] + one[b,d] of the pairs a < b with the other pair c < d
+ *
+ * and the sums of a tile are, with ' for the lower half,
+ *
+ *   crossed  = cross + cross'
+ *   shared   = (once + once') + the larger of both[a] + both'[d] and both[d] + both'[a], for a pair
+ *              with the other columns a < d
+ *   equal    = (both[a] + both[b]) + (both'[c] + both'[d])
+ *
+ * The largest one counts, in this order. Of equal sums, the first. */
 #ifndef HD_TWO_WAY_H
 #define HD_TWO_WAY_H
 
 #include <stdint.h>
 
-enum {
-  HD_TWO_WAY_SIDE = 4,     /* of a tile */
-  HD_TWO_WAY_PAIRS = 6,    /* of columns */
-  HD_TWO_WAY_CLASSES = 19,
-  HD_TWO_WAY_MOST = 6      /* halves in a class */
-};
+enum { HD_TWO_WAY_SIDE = 4 /* of a tile */, HD_TWO_WAY_PAIRS = 6 };
 
-/* The columns of each pair, bit i for column i. */
-extern const uint8_t hd_two_way_pairs[HD_TWO_WAY_PAIRS];
+/* A pair of columns in ascending order, and the other two. */
+typedef struct hd_two_way_pair {
+  uint8_t a, b, c, d;
+} hd_two_way_pair;
 
-typedef struct hd_two_way_class {
-  int32_t n;
-  uint8_t half[HD_TWO_WAY_MOST][2]; /* the pairs of the two rows, in ascending order */
-  int32_t rest;                     /* index of the class that completes it */
-} hd_two_way_class;
+static const hd_two_way_pair hd_two_way_pairs[HD_TWO_WAY_PAIRS] = {
+    {0, 1, 2, 3}, {0, 2, 1, 3}, {0, 3, 1, 2}, {1, 2, 0, 3}, {1, 3, 0, 2}, {2, 3, 0, 1}};
 
-/* ORDER TWO-WAY: of equal sums the first class, and in it the first half. */
-void hd_two_way_classes(hd_two_way_class classes[HD_TWO_WAY_CLASSES]);
+/* Columns as bits. */
+static inline unsigned hd_two_way_columns(unsigned a, unsigned b) { return 1u << a | 1u << b; }
 
 #endif

@@ -9,6 +9,7 @@ static const struct kind {
   const char *does, *made_by;
 } kinds[] = {
     {HD_ARG_MASK, "prunes along rows and columns", "heddle_pack_compile_two_way"},
+    {HD_ARG_KEEP, "packs under a mask", "heddle_pack_compile_masked"},
     {HD_ARG_TWIN, "packs the transposed matrix, too", "heddle_pack_compile_twin"},
     {HD_ARG_SCALE_A, "quantizes", "heddle_pack_compile_quantized"},
     {HD_ARG_NONE, "packs one matrix", "heddle_pack_compile"},
@@ -85,6 +86,14 @@ heddle_status heddle_pack_device_two_way(heddle_context *ctx, const heddle_kerne
                                          size_t row_bytes, void *payload, void *twin, void *mask,
                                          void *stream) {
   const extra more[] = {{HD_ARG_MASK, mask}, {HD_ARG_TWIN, twin}, {HD_ARG_NONE, NULL}};
+  return launch(ctx, kernel, m, k, dense, row_bytes, payload, more, stream);
+}
+
+heddle_status heddle_pack_device_masked(heddle_context *ctx, const heddle_kernel *kernel,
+                                        uint64_t m, uint64_t k, const void *dense,
+                                        size_t row_bytes, const void *mask, void *payload,
+                                        void *twin, void *stream) {
+  const extra more[] = {{HD_ARG_KEEP, mask}, {HD_ARG_TWIN, twin}, {HD_ARG_NONE, NULL}};
   return launch(ctx, kernel, m, k, dense, row_bytes, payload, more, stream);
 }
 

@@ -95,6 +95,7 @@ bool hd_problem_takes(const hd_problem *p, hd_arg_kind arg) {
   case HD_ARG_NONE:
   case HD_ARG_TWIN:
   case HD_ARG_MASK:
+  case HD_ARG_KEEP:
   case HD_ARG_WORKSPACE: /* depends on the schedule */
     return false;
   default:

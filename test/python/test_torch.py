@@ -62,8 +62,9 @@ class Formats(unittest.TestCase):
                 twin = _plans.compile_packer(ht.type_of(dtype), "sm_90a", "twin")
                 self.assertEqual([argument.name for argument in twin.arguments], ["b", "d", "twin", "m", "k", "ldb"])
                 two_way = _plans.compile_packer(ht.type_of(dtype), "sm_90a", "two_way")
-                self.assertEqual([argument.name for argument in two_way.arguments],
-                                 ["b", "d", "twin", "mask", "m", "k", "ldb"])
+                masked = _plans.compile_packer(ht.type_of(dtype), "sm_90a", "masked")
+                for one, name in ((two_way, "mask"), (masked, "keep")):
+                    self.assertEqual([argument.name for argument in one.arguments], ["b", "d", "twin", name, "m", "k", "ldb"])
         with self.assertRaises(heddle.Unsupported) as caught:
             _plans.compile_packer("s4", "sm_90a")
         self.assertEqual(caught.exception.rule, "pack.type")
@@ -98,7 +99,8 @@ class Formats(unittest.TestCase):
             out, twin = (torch.empty(formats.packed_bytes(*size, w.dtype), dtype=torch.uint8, device="cuda")
                          for size in ((64, 128), (128, 64)))
             formats.pack_with_twin(w, out, twin)
-            formats.pack_two_way(w, out, twin, ht.two_way_mask(w))
+            mask = ht.two_way_mask(w)
+            formats.pack_two_way(w, out, twin, mask), formats.pack_masked(w, mask, out, twin)
 
     def test_what_cannot_be_packed_is_refused(self):
         for weight, rule in ((torch.zeros(8, 6).bfloat16(), "sparse.shape"), (torch.zeros(0, 8).bfloat16(), "sparse.shape"),

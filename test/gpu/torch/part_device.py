@@ -30,6 +30,9 @@ def equal_to_the_host():
             mask = torch.zeros(200, 520, dtype=torch.bool, device=DEVICE)
             formats.pack_two_way(w, *both, mask)
             assert torch.equal(mask.cpu(), ht.two_way_mask(w.cpu())) and torch.equal(mask, ht.two_way_mask(w)), type
+            under = torch.zeros_like(both[0]), torch.zeros_like(both[1])
+            formats.pack_masked(w, mask, *under)
+            assert torch.equal(both[0], under[0]) and torch.equal(both[1], under[1]), type
             pruned = (w.view(torch.uint8).view(200, 520, -1) * mask[..., None]).view(200, -1).view(dtype)
             assert torch.equal(both[0], ht.pack(pruned)) and torch.equal(both[1], ht.pack(pruned, transposed=True)), type
     print("device bytes = host bytes: 5 types")

@@ -1,6 +1,6 @@
 """A training step of an MLP (4096 -> 14336 -> 4096, SiLU) at 4096 tokens, sparse against dense, in eager mode and under
 torch.compile: forward, gradients of x and the weights, for the sparse ones repack(), with and without SGD. "straight
-through" chooses its masks anew in each step. Steps follow each other without synchronisation; contenders run in
+through" chooses its masks anew in each step, "same mask" is that without choosing. Steps follow each other without synchronisation; contenders run in
 interleaved rounds. `--profile 1`: prints the kernels of each."""
 import torch
 from common import DEVICE, args, finish, kernels_of, left, median_of, note, seconds
@@ -25,7 +25,7 @@ def loss_of(net, compile):
     return torch.compile(loss, dynamic=False) if compile else loss
 
 
-def step(net, loss, x, sgd):
+def step(net, loss, x, sgd, new_mask=None):
     loss(x).backward()
     with torch.no_grad():
         for p in net.parameters():
@@ -33,7 +33,7 @@ def step(net, loss, x, sgd):
                 p.sub_(p.grad, alpha=1e-3)
             p.grad = None
     x.grad = None
-    ht.repack(net, masked=True)  # of "sparse": the gradients are masked, so the weights after SGD are, too
+    ht.repack(net, new_mask, masked=True)  # of "sparse": the gradients are masked, so the weights after SGD are, too
 
 
 x = torch.randn(TOKENS, D_MODEL, device=DEVICE).bfloat16().requires_grad_()
@@ -42,10 +42,10 @@ nets = {"dense": mlp(), "sparse": ht.sparsify(mlp(), trainable=True),
 contenders = {}
 for compile in (False, True):
     for sgd in (True, False):
-        for kind, net in nets.items():
+        for kind, net, new_mask in (*((*item, None) for item in nets.items()), ("same mask", nets["straight through"], False)):
             loss = loss_of(net, compile)
             name = f"{kind}, {'compiled' if compile else 'eager'}, {'with' if sgd else 'without'} SGD"
-            contenders[name] = (lambda net=net, loss=loss, sgd=sgd: step(net, loss, x, sgd))
+            contenders[name] = (lambda net=net, loss=loss, sgd=sgd, new_mask=new_mask: step(net, loss, x, sgd, new_mask))
             for _ in range(3):
                 contenders[name]()
 if DEVICE != "cuda":
@@ -62,6 +62,7 @@ mask, pruned, packs, fresh = sparse[0].mask, sparse[0].pruned, (sparse[0].packed
 for name, f in (("g.mul_(mask)", lambda: g.mul_(mask)), ("g.masked_fill_(pruned, 0)", lambda: g.masked_fill_(pruned, 0)),
                 ("pack", lambda: ht.pack(w)), ("pack, transposed", lambda: ht.pack(w, transposed=True)),
                 ("both packs", lambda: formats.pack_with_twin(w, *packs)),
+                ("both packs under a mask", lambda: formats.pack_masked(w, mask, *packs)),
                 ("mask and both packs", lambda: formats.pack_two_way(w, *packs, fresh)), ("clone", lambda: w.clone())):
     print(f"of {tuple(w.shape)}: {name:26} {seconds(lambda: [f() for _ in range(STEPS)], 9) / STEPS * 1e6:9.1f} us")
 repack = {masked: seconds(lambda: ht.repack(sparse, masked=masked), 9) for masked in (True, False)}

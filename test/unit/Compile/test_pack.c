@@ -257,19 +257,43 @@ static void check_two_way(const packer *p, const matrix *x) {
   hd_free(want), hd_free(mask), hd_free(got), hd_free(twin), hd_free(t.data), hd_free(pruned.data);
 }
 
+/* Under any mask, not only a two-way one: each matrix is pruned by itself, as far as it must be. */
+static void check_masked(const packer *p, const matrix *x, uint64_t seed) {
+  matrix masked = make(x->elem, x->m, x->k, 0, 0);
+  size_t n_bytes = packed_bytes(x), n_mask = x->m * x->k;
+  uint8_t *mask = hd_xmalloc(n_mask), *got = poisoned(n_bytes);
+  for (uint64_t i = 0; i < n_mask; i++) {
+    const uint8_t *from = x->data + x->offset + i / x->k * x->pitch + i % x->k * x->bytes;
+    mask[i] = next_random(&seed) % 3 != 0;
+    memset(masked.data + i * x->bytes, 0, x->bytes);
+    if (mask[i])
+      memcpy(masked.data + i * x->bytes, from, x->bytes);
+  }
+  matrix t = transpose(&masked);
+  size_t n_twin = packed_bytes(&t);
+  uint8_t *twin = poisoned(n_twin);
+  simulate(p, x, x->m, x->k, got, n_bytes, (buffer[]){{twin, n_twin}, {mask, n_mask}, {0}});
+  expect_payload(&masked, got);
+  expect_payload(&t, twin);
+  hd_free(mask), hd_free(got), hd_free(twin), hd_free(t.data), hd_free(masked.data);
+}
+
 static void both_ways(void **state) {
   (void)state;
   static const uint64_t sizes[][2] = {{64, 64}, {4, 4}, {128, 192}, {68, 188}, {132, 72}};
   static const size_t pads[] = {0, 2, 4, 16, 6};
   for (size_t e = 0; e < 2; e++) {
     packer p = open_packer_of(heddle_pack_compile_two_way, elems[e], e ? "sm_80" : "sm_90a");
+    packer under = open_packer_of(heddle_pack_compile_masked, elems[e], e ? "sm_80" : "sm_90a");
     for (size_t i = 0; i < 5; i++)
       for (int hostile = 0; hostile < 2; hostile++) {
         matrix x = make(elems[e], sizes[i][0], sizes[i][1], pads[i], 0);
         (hostile ? fill_hostile : fill_random)(&x, 31 + i);
         check_two_way(&p, &x);
+        check_masked(&under, &x, 37 + i);
         hd_free(x.data);
       }
+    close_packer(&under);
     close_packer(&p);
   }
 }

@@ -165,6 +165,7 @@ static void launched(const fixture *f, const uint64_t *params, int n) {
 
 static const hd_arg twin_arg = {.kind = HD_ARG_TWIN, .align = 128, .elem = HEDDLE_BF16},
                     mask_arg = {.kind = HD_ARG_MASK, .align = 8, .elem = HEDDLE_U8},
+                    keep_arg = {.kind = HD_ARG_KEEP, .align = 8, .elem = HEDDLE_U8},
                     scale_arg = {.kind = HD_ARG_SCALE_A, .align = 4, .elem = HEDDLE_F32};
 
 static heddle_status pack_twin(fixture *f, uint64_t m, uintptr_t twin) {
@@ -208,6 +209,22 @@ static void a_mask_follows_the_twin(void **state) {
   launched(f, (const uint64_t[]){0x1000, 0x2000, 0x3000, 0x4000, 68, 260, 264}, 7);
 }
 
+static heddle_status pack_masked(fixture *f, uintptr_t mask) {
+  return heddle_pack_device_masked(f->ctx, f->kernel, 68, 260, AT(0x1000), 528, AT(mask),
+                                   AT(0x2000), AT(0x3000), NULL);
+}
+
+static void a_mask_that_is_read_follows_the_twin(void **state) {
+  fixture *f = *state;
+  hd_manifest masked = manifest_with((const hd_arg[]){twin_arg, keep_arg}, 2);
+  load(f, &masked);
+  refused(f, 64, 64, 0x1000, 128, 0x2000, "pack.kernel", "packs under a mask");
+  assert_int_equal(pack_two_way(f, 68, 0x3000, 0x4000), HEDDLE_INVALID);
+  assert_int_equal(pack_masked(f, 0), HEDDLE_INVALID);
+  assert_int_equal(pack_masked(f, 0x4000), HEDDLE_OK);
+  launched(f, (const uint64_t[]){0x1000, 0x2000, 0x3000, 0x4000, 68, 260, 264}, 7);
+}
+
 /* Elements in memory have 2 bytes, packed ones 1; the scales are the third pointer. */
 static void scales_are_the_third_pointer(void **state) {
   fixture *f = *state;
@@ -242,6 +259,7 @@ int main(void) {
       CASE(a_kernel_that_multiplies_is_refused),
       CASE(a_twin_is_the_third_pointer),
       CASE(a_mask_follows_the_twin),
+      CASE(a_mask_that_is_read_follows_the_twin),
       CASE(scales_are_the_third_pointer),
       CASE(half_a_pack_is_refused),
   };

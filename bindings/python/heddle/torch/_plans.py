@@ -226,13 +226,14 @@ _packers = {}
 
 
 _PACK_COMPILERS = {"plain": _c.heddle_pack_compile, "transposed": _c.heddle_pack_compile_transposed,
-                   "twin": _c.heddle_pack_compile_twin, "two_way": _c.heddle_pack_compile_two_way}  # and "quantized", which has a second type
+                   "twin": _c.heddle_pack_compile_twin, "two_way": _c.heddle_pack_compile_two_way,
+                   "masked": _c.heddle_pack_compile_masked}  # and "quantized", which has a second type
 
 
 def compile_packer(type, target, form="plain"):
     """The Kernel that prunes and packs weights of a type, or (two types) that converts them as well. transposed: they are
-    transposed in memory; twin: it packs the transposed weight, too; two_way: both under a mask that it chooses. Needs no
-    GPU."""
+    transposed in memory; twin: it packs the transposed weight, too; two_way: both under a mask that it chooses; masked:
+    under one that is given. Needs no GPU."""
     ptxas = settings["ptxas"] and settings["ptxas"].encode()
     if isinstance(type, tuple):
         return Kernel.made(_c.heddle_pack_compile_quantized, *map(elem, type), target.encode(), ptxas)
@@ -255,21 +256,23 @@ def _with_pitch(weight):
     return weight, max(weight.stride(0), weight.shape[1])
 
 
-def pack_on_device(weight, transposed=False, out=None, twin=None, mask=None):
+def pack_on_device(weight, transposed=False, out=None, twin=None, mask=None, keep=None):
     """The packed bytes of a weight on a GPU (transposed: of weight.t()), pruned by magnitude, on the current stream, in
     `out` where that is given; None: there is no kernel. twin: takes the bytes of weight.t(), from the same read. mask: takes
-    a two-way mask, under which both are packed."""
+    a two-way mask, under which both are packed; keep: has such a mask."""
     weight, pitch = _with_pitch(weight)
     m, k = weight.shape[::-1] if transposed else weight.shape
-    form = ("two_way" if mask is not None else "twin") if twin is not None else "transposed" if transposed else "plain"
-    launch = {"two_way": _c.heddle_pack_device_two_way, "twin": _c.heddle_pack_device_twin}.get(form, _c.heddle_pack_device)
+    forms = (("two_way", mask, _c.heddle_pack_device_two_way), ("masked", keep, _c.heddle_pack_device_masked),
+             ("twin", twin, _c.heddle_pack_device_twin))
+    form, _, launch = next((row for row in forms if row[1] is not None),
+                           ("transposed" if transposed else "plain", None, _c.heddle_pack_device))
     with torch.cuda.device(weight.device):
         packer = packer_of(weight.device.index, type_of(weight.dtype), form)
         if packer is None:
             return None
         if out is None:
             out = torch.empty(packed_bytes(m, k, weight.dtype), dtype=torch.uint8, device=weight.device)
-        results = [t.data_ptr() for t in (out, twin, mask) if t is not None]
+        results = [t.data_ptr() for t in (keep, out, twin, mask) if t is not None]
         call(launch, packer, m, k, weight.data_ptr(), pitch * weight.element_size(), *results,
              torch.cuda.current_stream().cuda_stream)
     return out

@@ -105,31 +105,53 @@ def _check_two_way(weight):
         raise invalid("sparse.two-way", f"got {weight.dtype} of {rows} x {columns}", "16- or 8-bit, multiples of 4")
 
 
-def _two_way_classes():
-    """The halves of a pattern, as lib/Layout/two_way.h has them (ORDER TWO-WAY): (pairs of columns [6, 2]; for each class
-    the two rows' pairs of its halves, up to 6; the class that completes it)."""
-    from itertools import combinations, product
-    pairs, classes = list(combinations(range(4), 2)), {}
-    for half in product(range(6), repeat=2):
-        classes.setdefault(tuple(sum(c in pairs[i] for i in half) for c in range(4)), []).append(half)
-    rest = [list(classes).index(tuple(2 - n for n in counts)) for counts in classes]
-    return pairs, list(classes.values()), rest
+# Pairs of columns, each with the other two (lib/Layout/two_way.h). ORDER TWO-WAY
+_PAIRS = ((0, 1, 2, 3), (0, 2, 1, 3), (0, 3, 1, 2), (1, 2, 0, 3), (1, 3, 0, 2), (2, 3, 0, 1))
+
+
+def _larger(sums, patterns):
+    """The largest sum and its pattern, of equal ones the first: [n, i] and [i, 4, 4] or [n, i, 4, 4] to [n], [n, 4, 4]."""
+    best = sums.max(-1)
+    if patterns.dim() == 3:
+        return best.values, patterns[best.indices]
+    return best.values, patterns.gather(1, best.indices[:, None, None, None].expand(-1, 1, 4, 4))[:, 0]
+
+
+def _pattern(device, *columns):
+    """[4, 4]: the columns of each row."""
+    return torch.tensor([[c in row for c in range(4)] for row in columns], device=device)
+
+
+def _half(x, y, rows):
+    """Of two rows of tiles: both [n, 4]; for each pair the larger of the two orders, and the largest crossed sum, with their
+    patterns. rows: puts the columns of the two rows into a pattern."""
+    one = x[:, :, None] + y[:, None, :]
+    once = [_larger(torch.stack((one[:, a, b], one[:, b, a]), -1), torch.stack((rows((a,), (b,)), rows((b,), (a,)))))
+            for a, b, _, _ in _PAIRS]
+    cross = _larger(torch.stack([one[:, a, c] + one[:, b, d] for a, b, c, d in _PAIRS], -1),
+                    torch.stack([rows((a, b), (c, d)) for a, b, c, d in _PAIRS]))
+    return one.diagonal(dim1=1, dim2=2), once, cross
 
 
 def _choose_two_way(tiles):
-    """The mask [n, 4, 4] of tiles of magnitudes. The largest sum is that of the best rows 0-1 of a class and the best rows
-    2-3 of the class that completes it; in each the first of equal sums."""
-    pairs, classes, rest = _two_way_classes()
-    first, second = torch.tensor(pairs, device=tiles.device).t()
-    most = max(map(len, classes))
-    halves = torch.tensor([(c + c[:1] * most)[:most] for c in classes], device=tiles.device)  # [19, 6, 2]
-    sums = tiles[..., first] + tiles[..., second]                                             # [n, 4, 6]
-    upper, lower = ((sums[:, r, halves[..., 0]] + sums[:, r + 1, halves[..., 1]]).max(-1) for r in (0, 2))  # [n, 19]
-    best = (upper.values + lower.values[:, rest]).argmax(-1)
-    other = torch.tensor(rest, device=tiles.device)[best]
-    row_pairs = torch.cat([halves[c, part.indices.gather(1, c[:, None])[:, 0]] for c, part in ((best, upper), (other, lower))], 1)
-    columns = torch.tensor([[c in pair for c in range(4)] for pair in pairs], device=tiles.device)
-    return columns[row_pairs]
+    """The mask [n, 4, 4] of tiles of magnitudes: the pattern with the largest sum."""
+    def upper(*two):
+        return _pattern(tiles.device, *two, (), ())
+
+    def lower(*two):
+        return _pattern(tiles.device, (), (), *two)
+    both, once, cross = _half(tiles[:, 0], tiles[:, 1], upper)
+    both_l, once_l, cross_l = _half(tiles[:, 2], tiles[:, 3], lower)
+    sums, patterns = [cross[0] + cross_l[0]], [cross[1] | cross_l[1]]
+    for (_, _, a, d), first, second in zip(_PAIRS, once, once_l):
+        twice = _larger(torch.stack((both[:, a] + both_l[:, d], both[:, d] + both_l[:, a]), -1),
+                        torch.stack((_pattern(tiles.device, (a,), (a,), (d,), (d,)), _pattern(tiles.device, (d,), (d,), (a,), (a,)))))
+        sums.append((first[0] + second[0]) + twice[0])
+        patterns.append(first[1] | second[1] | twice[1])
+    for a, b, c, d in _PAIRS:
+        sums.append((both[:, a] + both[:, b]) + (both_l[:, c] + both_l[:, d]))
+        patterns.append(_pattern(tiles.device, (a, b), (a, b), (c, d), (c, d)).expand(len(tiles), 4, 4))
+    return _larger(torch.stack(sums, -1), torch.stack(patterns, 1))[1]
 
 
 def prune(weight, scores=None):
@@ -251,6 +273,16 @@ def pack_two_way(weight, out, twin, mask):
         _plans.weights_written(twin)
         return
     mask.copy_(two_way_mask(weight))
+    pack_masked(weight, mask, out, twin)
+
+
+def pack_masked(weight, mask, out, twin):
+    """pack_with_twin of a weight under a mask (torch.bool of its shape, two-way)."""
+    from . import _plans  # which needs this module
+    _check_two_way(weight)
+    if _has_a_kernel(weight) and mask.is_contiguous() and _plans.pack_on_device(weight, out=out, twin=twin, keep=mask) is not None:
+        _plans.weights_written(twin)
+        return
     pack_with_twin(torch.where(mask, weight, torch.zeros((), dtype=weight.dtype, device=weight.device)), out, twin)
 
 

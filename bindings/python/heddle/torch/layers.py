@@ -228,7 +228,7 @@ class TrainableSparseLinear(nn.Module):
             self.mask.copy_(formats.mask_of(self.weight))
         if self.straight_through:
             if not new_mask:
-                formats.pack_with_twin(self.weight.where(self.mask, 0), self.packed, self.packed_t)
+                formats.pack_masked(self.weight, self.mask, self.packed, self.packed_t)
             return
         if new_mask or self.mask._version != self._mask_version:
             torch.logical_not(self.mask, out=self.pruned)
