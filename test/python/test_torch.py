@@ -3,6 +3,7 @@ layers. Tests that need a GPU are in test/gpu/torch."""
 import copy
 import ctypes
 import itertools
+import re
 import shutil
 import unittest
 
@@ -15,7 +16,7 @@ import heddle
 import heddle.torch as ht
 from heddle.elements import elem
 from heddle.errors import call
-from heddle.torch import _ops, _plans, formats
+from heddle.torch import _extension, _ops, _plans, formats
 
 torch.manual_seed(11)
 
@@ -345,6 +346,23 @@ class Extension(unittest.TestCase):
             self.skipTest(why)
         self.assertEqual(kind, "c++", why)
 
+    def test_its_tables_are_those_of_python(self):
+        """ORDER ROLES, KEY and ACTS."""
+        source = open(_extension.SOURCE).read()
+
+        def words(pattern):
+            return re.findall(r"\w+", re.search(pattern, source).group(1))
+        self.assertEqual([word.lower() for word in words(r"enum class Role : uint8_t {([^}]*)}")], list(_plans.ROLES))
+        self.assertEqual(words(r"char \*const ACTS\[\] = {([^}]*)}"), list(_plans.ACTS))
+        *fields, last = (word[4:].lower() for word in words(r"enum {([^}]*KEY_FIELDS) }"))
+        self.assertEqual(last, "fields")
+        self.assertEqual(len(fields), _plans.FAMILY_FIELDS)
+        key = _plans.Key(**{"device": 3, "x": torch.bfloat16, "out": torch.float16, "bias": torch.float32, "act": "silu",
+                            "scaled": True, "m": 128, "k": 64, "addend": True})
+        numbers = {"x": 15, "out": 5, "bias": 6, "act": words(r"char \*const ACTS\[\] = {([^}]*)}").index("silu")}
+        self.assertEqual(key.family(), tuple(int(numbers.get(field, getattr(key, field))) for field in fields))
+        self.assertEqual(vars(_plans.Key.of(key.family(), 2)), {**vars(key), "bucket": 2})
+
 
 class Ops(unittest.TestCase):
     def test_the_quick_call_is_the_op(self):
@@ -352,21 +370,24 @@ class Ops(unittest.TestCase):
         if quick is None:
             self.skipTest(f"no C++ extension with a call of its own: {ht.extension()}")
         layer, x = ht.SparseLinear.from_linear(nn.Linear(64, 32).bfloat16()), torch.randn(3, 64).bfloat16()
-        args = [x, layer.packed, 32, layer.bias, None, None, "silu", torch.float32]
+        args = [x, layer.packed, 32, layer.bias, None, None, "silu", torch.float32, None]
+        added = [*args[:6], "none", torch.float32, torch.randn(3, 32)]
         with torch.no_grad():
-            self.assertTrue(torch.equal(quick(*args), torch.ops.heddle.linear(*args)))
+            for both in (args, added):
+                self.assertTrue(torch.equal(quick(*both), torch.ops.heddle.linear(*both)))
         x.requires_grad_()
         quick(*args).sum().backward()
         got, x.grad = x.grad, None
         torch.ops.heddle.linear(*args).sum().backward()
         self.assertTrue(torch.equal(got, x.grad))
         subclass = x.detach().as_subclass(type("Other", (torch.Tensor,), {}))
-        for other in ((subclass, *args[1:]), (None, *args[1:]), (*args[:2], 32.0, *args[3:]), args[:7]):
+        for other in ((subclass, *args[1:]), (None, *args[1:]), (*args[:2], 32.0, *args[3:]), args[:8],
+                      (*args[:8], subclass)):
             self.assertIs(quick(*other), NotImplemented)
         with torch.overrides.BaseTorchFunctionMode():
             self.assertIs(quick(*args), NotImplemented)
         with self.assertRaisesRegex(heddle.Invalid, "torch.act"):
-            quick(*args[:6], "tanh", None)
+            quick(*args[:6], "tanh", None, None)
 
     def test_opcheck(self):
         w, x = ht.prune(torch.randn(96, 256).bfloat16()), torch.randn(7, 256).bfloat16()
@@ -417,20 +438,99 @@ class Ops(unittest.TestCase):
             torch.mm(x[:, :7], held)
 
 
+class Addends(unittest.TestCase):
+    """torch.ops.heddle.linear with an addend, which the kernel adds before it rounds."""
+
+    def setUp(self):
+        torch.manual_seed(6)
+
+    def test_it_is_added_before_the_sum_is_rounded(self):
+        x, w, bias = torch.randn(2, 5, 64).bfloat16(), ht.prune(torch.randn(96, 64).bfloat16()), torch.randn(96)
+        packed, wide = ht.pack(w), torch.randn(2, 5, 200).bfloat16()
+        for addend in (wide[..., :96].contiguous(), wide[..., :96], wide[..., ::2][..., :96]):
+            for given in (None, bias):
+                y = ht.linear(x, packed, 96, given, addend=addend)
+                want = x.double() @ w.double().t() + addend.double() + (0 if given is None else given.double())
+                self.assertEqual((y.shape, y.dtype), ((2, 5, 96), torch.bfloat16))
+                torch.testing.assert_close(y.double(), want, rtol=2.0 ** -8, atol=1e-4)
+        (qx, sx), (qw, sw) = ht.quantize_rows(x[0]), ht.quantize_rows(w)
+        y = ht.scaled_linear(qx, ht.pack(qw), sx, sw, 96, bias, addend=wide[0, :, :96])
+        want = (qx.double() * sx[:, None]) @ (qw.double() * sw[:, None]).t() + bias.double() + wide[0, :, :96].double()
+        torch.testing.assert_close(y.double(), want, rtol=2.0 ** -8, atol=1e-4)
+
+    def test_what_cannot_be_added_is_refused(self):
+        x, packed, y = torch.randn(3, 64).bfloat16(), ht.pack(torch.randn(32, 64).bfloat16()), torch.zeros(3, 32).bfloat16()
+        pair = ht.pack(torch.randn(64, 64).bfloat16(), pair=True)
+        integers, of_integers = torch.ones(3, 64, dtype=torch.int8), ht.pack(torch.ones(32, 64, dtype=torch.int8))
+        cases = ((x, packed, "none", y.float(), "torch.addend"), (x, packed, "relu", y, "torch.addend"),
+                 (x, pair, "swiglu", y, "torch.addend"), (x, packed, "none", y[:2], "torch.shape"),
+                 (x, packed, "none", y[0], "torch.shape"), (x, packed, "none", y[None], "torch.shape"),
+                 (x, packed, "none", y.to("meta"), "torch.device"),
+                 (integers, of_integers, "none", y.int(), "torch.addend"))
+        for a, b, act, addend, rule in cases:
+            for call in (ht.linear, lambda *some, **more: _ops._fake(*some[:4], None, None, some[4], **more)):
+                with self.assertRaises(heddle.Invalid) as caught:
+                    call(a, b, 32, None, act, addend=addend)
+                self.assertEqual(caught.exception.rule, rule)
+
+    def test_its_gradient_is_that_of_the_sum(self):
+        """Of x, bias and addend, compared with the sum behind the op; each alone and all."""
+        w = ht.prune(torch.randn(96, 64))
+        packed, values = ht.pack(w), (torch.randn(7, 64), torch.randn(96), torch.randn(7, 96))
+        for wanted in ((1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1)):
+            grads = []
+            for fused in (False, True):
+                x, bias, addend = (v.clone().requires_grad_(bool(want)) for v, want in zip(values, wanted))
+                y = ht.linear(x, packed, 96, bias, addend=addend) if fused else ht.linear(x, packed, 96, bias) + addend
+                y.square().sum().backward()
+                grads.append((x.grad, bias.grad, addend.grad))
+            for got, want in zip(*grads):
+                self.assertEqual(got is None, want is None)
+                if want is not None:
+                    torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-3)
+
+    def test_an_addend_of_a_scaled_product_has_a_gradient(self):
+        (qx, sx), (qw, sw) = ht.quantize_rows(torch.randn(3, 64)), ht.quantize_rows(torch.randn(32, 64))
+        addend, bias = torch.randn(3, 32).bfloat16().requires_grad_(), torch.zeros(32).requires_grad_()
+        ht.scaled_linear(qx, ht.pack(qw), sx, sw, 32, addend=addend).sum().backward()
+        self.assertTrue(torch.equal(addend.grad, torch.ones(3, 32).bfloat16()))
+        with self.assertRaises(heddle.Invalid) as caught:
+            ht.scaled_linear(qx, ht.pack(qw), sx, sw, 32, bias, addend=addend).sum().backward()
+        self.assertEqual(caught.exception.rule, "torch.autograd")
+
+    def test_opcheck(self):
+        x, packed, bias = torch.randn(7, 256).bfloat16(), ht.pack(torch.randn(96, 256).bfloat16()), torch.ones(96).bfloat16()
+        addend = torch.randn(7, 96).bfloat16()
+        for op in (torch.ops.heddle.linear, torch.ops.heddle.linear_with_grad):
+            for requires_grad in (False, True):
+                more = (None, None, "none", None, addend.clone().requires_grad_(requires_grad))
+                torch.library.opcheck(op.default, (x.clone().requires_grad_(requires_grad), packed, 96, bias, *more))
+
+    def test_both_forms_have_one_schema(self):
+        """The extension's, if there is one, and that of the form in Python."""
+        for op in (torch.ops.heddle.linear, torch.ops.heddle.linear_with_grad):
+            self.assertEqual(str(op.default._schema), "heddle::" + op.__name__ + _ops._SCHEMA)
+
+
 class Kernels(unittest.TestCase):
     """The kernels that a layer launches, run in the simulator and compared with the dense form of the op."""
 
-    CASES = ((torch.bfloat16, False, "none"), (torch.float8_e4m3fn, True, "none"), (torch.int8, False, "relu"),
-             (torch.bfloat16, False, "swiglu"), (torch.float8_e4m3fn, True, "swiglu"), (torch.float16, False, "geglu"))
+    CASES = ((torch.bfloat16, False, "none", False), (torch.float8_e4m3fn, True, "none", False),
+             (torch.int8, False, "relu", False), (torch.bfloat16, False, "swiglu", False),
+             (torch.float8_e4m3fn, True, "swiglu", False), (torch.float16, False, "geglu", False),
+             (torch.bfloat16, False, "none", True), (torch.float8_e4m3fn, True, "none", True),
+             (torch.float16, False, "none", True))
 
-    def check(self, dtype, scaled, act, kernel, m, k, n):
+    def check(self, dtype, scaled, act, addend, kernel, m, k, n):
         w, x = (torch.randn(m, k) * 2).to(dtype), (torch.randn(n, k) * 2).to(dtype)
         pair = act in _plans.PAIRS
         bias, sx, sw = torch.rand(m), torch.rand(n), torch.rand(m)
         scales = (sx, sw) if scaled else (None, None)
         packed, out = ht.pack(w, pair), _ops._out_dtype(x, None)
-        want = torch.ops.heddle.linear(x, packed, m // (1 + pair), bias, *scales, act)
+        added = (torch.randn(n, m) * 40).to(out) if addend else None
+        want = torch.ops.heddle.linear(x, packed, m // (1 + pair), bias, *scales, act, None, added)
         given = {"scale_a": sw.numpy(), "scale_b": sx.numpy()} if scaled else {}
+        given.update({"c": added.view(torch.uint8).numpy().view(heddle.DTYPES[_plans._OUT[out]])} if addend else {})
         got = kernel.simulate(heddle.SparseMatrix(packed.numpy(), (m, k), ht.type_of(dtype), kernel.family, pair),
                               host(x), bias=bias.numpy(), **given)
         got = torch.from_numpy(heddle.decode(got, _plans._OUT[out])).float()
@@ -439,14 +539,15 @@ class Kernels(unittest.TestCase):
 
     def test_a_kernel_is_the_op(self):
         m, k = 96, 256
-        for dtype, scaled, act in self.CASES:
-            key = _plans.Key(0, dtype, _ops._OUT[dtype], torch.float32, act, scaled, m, k)
+        for dtype, scaled, act, addend in self.CASES:
+            key = _plans.Key(0, dtype, _ops._OUT[dtype], torch.float32, act, scaled, m, k, addend=addend)
             ranges = _plans.buckets(key, "sm_90a")
             for n in (9, 65):
                 kernel = _plans.compile_kernel(key.at(_plans.bucket_of(ranges, n)), "sm_90a")
                 self.assertEqual([a.name for a in kernel.arguments if a.name not in _plans.ROLES], [])
-                with self.subTest(dtype=dtype, act=act, n=n):
-                    self.check(dtype, scaled, act, kernel, m, k, n)
+                self.assertEqual([a.name for a in kernel.arguments if a.name in ("c", "ldc")], ["c", "ldc"] * addend)
+                with self.subTest(dtype=dtype, act=act, addend=addend, n=n):
+                    self.check(dtype, scaled, act, addend, kernel, m, k, n)
 
     KEY = _plans.Key(0, torch.bfloat16, torch.bfloat16, None, "swiglu", False, 28672, 4096)
 

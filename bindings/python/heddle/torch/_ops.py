@@ -1,12 +1,14 @@
 """torch.ops.heddle: the ops, their fakes, their gradients, and the form in Python where C++ is not to be had.
 
-    heddle::linear(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None)
+    heddle::linear(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None,
+                   addend=None)
 
 y[..., m] = act((x[..., k] W[m, k]^T) * scale_x[token] * scale_w[m] + bias[m]). An act of pairs ("swiglu", ...) is
 act(gate) * up of a W that is gate and then up, each of out_features rows, packed interleaved (formats.pack, pair=True);
-bias and scale_w have gate's values, then up's. linear_with_grad is the same with a gradient to x and bias; linear goes
-there by itself when one is wanted. masked_linear has one to the weight, too. heddle::pack(weight, transposed=False) gives
-the packed bytes of a weight (formats.pack)."""
+bias and scale_w have gate's values, then up's. An addend, of y's shape and type, is added to y before y is rounded; with
+act="none" alone. linear_with_grad is the same with a gradient to x, bias and addend; linear goes there by itself when one
+is wanted. masked_linear has one to the weight, too. heddle::pack(weight, transposed=False) gives the packed bytes of a
+weight (formats.pack)."""
 import ctypes
 
 import torch
@@ -16,7 +18,7 @@ from ..errors import call, invalid
 from . import _extension, _plans, formats
 
 _SCHEMA = ("(Tensor x, Tensor packed, int out_features, Tensor? bias=None, Tensor? scale_x=None, "
-           "Tensor? scale_w=None, str act=\"none\", ScalarType? out_dtype=None) -> Tensor")
+           "Tensor? scale_w=None, str act=\"none\", ScalarType? out_dtype=None, Tensor? addend=None) -> Tensor")
 _OUT = {torch.bfloat16: torch.bfloat16, torch.float16: torch.float16, torch.float32: torch.float32,
         torch.int8: torch.int32, torch.float8_e4m3fn: torch.bfloat16, torch.float8_e5m2: torch.bfloat16}
 
@@ -27,11 +29,23 @@ def _out_dtype(x, out_dtype):
     return out_dtype or _OUT[x.dtype]
 
 
-def _check(x, packed, m, bias, scale_x, scale_w, act):
-    """What every form of the op refuses, by the same rules as extension.cpp."""
+def _check_addend(x, m, act, out, addend):
+    """The kernel adds it before the activation, so an act is refused: what is meant is the sum behind it."""
+    if act != "none":
+        raise invalid("torch.addend", f"got an addend with act = {act}", "act = none")
+    if not out.is_floating_point or addend.dtype != out:
+        raise invalid("torch.addend", f"got an addend of {addend.dtype} to a result of {out}",
+                      f"{out}" if out.is_floating_point else "none: a result of a floating-point type can have one")
+    if tuple(addend.shape) != (*x.shape[:-1], m):
+        raise invalid("torch.shape", f"got an addend of shape {tuple(addend.shape)}", f"{(*x.shape[:-1], m)}")
+
+
+def _check(x, packed, m, bias, scale_x, scale_w, act, out, addend):
+    """What every form of the op refuses, by the same rules as extension.cpp. out: the type of the result."""
     if x.dim() < 1 or m < 1:
         raise invalid("torch.shape", f"got x of {x.dim()} dimensions, {m} output features", "at least 1 of each")
-    for name, other in (("packed", packed), ("bias", bias), ("scale_x", scale_x), ("scale_w", scale_w)):
+    for name, other in (("packed", packed), ("bias", bias), ("scale_x", scale_x), ("scale_w", scale_w),
+                        ("addend", addend)):
         if other is not None and other.device != x.device:
             raise invalid("torch.device", f"got {name} on {other.device} and x on {x.device}", "one device")
     if packed.dtype != torch.uint8:
@@ -42,23 +56,27 @@ def _check(x, packed, m, bias, scale_x, scale_w, act):
         raise invalid("torch.act", f"got '{act}'", ", ".join(_plans.ACTS))
     if act in _plans.PAIRS and m % 8:
         raise invalid("torch.pair", f"got {m} output features with act = {act}", "multiples of 8", f"{m + -m % 8}")
+    if addend is not None:
+        _check_addend(x, m, act, out, addend)
 
 
-def _fake(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None):
-    _check(x, packed, out_features, bias, scale_x, scale_w, act)
-    return x.new_empty((*x.shape[:-1], out_features), dtype=_out_dtype(x, out_dtype))
-
-
-def _dense_form(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None):
-    """On the CPU, for tests and for models that were moved there: the dense product in f32 (f64 of integers)."""
-    _check(x, packed, out_features, bias, scale_x, scale_w, act)
+def _fake(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None, addend=None):
     out = _out_dtype(x, out_dtype)
+    _check(x, packed, out_features, bias, scale_x, scale_w, act, out, addend)
+    return x.new_empty((*x.shape[:-1], out_features), dtype=out)
+
+
+def _dense_form(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None, addend=None):
+    """On the CPU, for tests and for models that were moved there: the dense product in f32 (f64 of integers)."""
+    out = _out_dtype(x, out_dtype)
+    _check(x, packed, out_features, bias, scale_x, scale_w, act, out, addend)
     wide = torch.float64 if x.dtype == torch.int8 else torch.float32
     rows = _plans.rows_of(out_features, act)
     weight = formats.unpack(packed, rows, x.shape[-1], x.dtype, act in _plans.PAIRS)
     y = x.to(wide) @ weight.to(wide).t()
     if scale_x is not None:
         y = y * scale_x.reshape(*x.shape[:-1], 1).to(wide) * scale_w.reshape(-1).to(wide)
+    y = y if addend is None else y + addend.to(wide)
     y = _activated(y if bias is None else y + bias.to(wide), act)
     return y.to(out) if out.is_floating_point else y.round().clamp(-2 ** 31, 2 ** 31 - 1).to(out)
 
@@ -78,6 +96,11 @@ def _rows(x, k):
     rows = x if x.dim() == 2 else x.reshape(-1, k)
     readable = (rows.stride(1) == 1 or k == 1) and (rows.shape[0] == 1 or rows.stride(0) >= k)
     return rows if readable else rows.contiguous()
+
+
+def _pitch(rows):
+    """The distance between rows in elements; of a single row, whose stride means nothing, its length."""
+    return rows.shape[1] if rows.shape[0] == 1 else rows.stride(0)
 
 
 def _vector(value, size, dtype, name):
@@ -106,10 +129,11 @@ def _workspace(kernel, args, stream, x):
     return _workspaces[key]
 
 
-def _launch_form(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None):
+def _launch_form(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None,
+                 addend=None):
     """On the GPU, through ctypes: what extension.cpp does, about 20 µs a call slower."""
-    _check(x, packed, out_features, bias, scale_x, scale_w, act)
     out, m, k = _out_dtype(x, out_dtype), _plans.rows_of(out_features, act), x.shape[-1]
+    _check(x, packed, out_features, bias, scale_x, scale_w, act, out, addend)
     n = x.numel() // k if k else 0
     integer = x.dtype == torch.int8
     want = formats.packed_bytes(m, k, x.dtype)
@@ -120,14 +144,15 @@ def _launch_form(x, packed, out_features, bias=None, scale_x=None, scale_w=None,
     scale_w, scale_x = _vector(scale_w, m, torch.float32, "scale_w"), _vector(scale_x, n, torch.float32, "scale_x")
     with torch.cuda.device(x.device):
         key = _plans.Key(x.device.index, x.dtype, out, None if bias is None else bias.dtype, act, scale_x is not None,
-                         m, k)
+                         m, k, addend=addend is not None)
         ranges = _plans.buckets(key, _plans.runtime().target(key.device))
         loaded = _plans.kernel_of(key.at(_plans.bucket_of(ranges, n)))
         if n == 0:
             return d
         rows, stream = _rows(x, k), torch.cuda.current_stream().cuda_stream
-        values = {"a": packed, "b": rows, "d": d, "bias": bias, "scale_a": scale_w, "scale_b": scale_x}
-        numbers = {"n": n, "ldb": k if n == 1 else rows.stride(0), "ldd": out_features}
+        added = None if addend is None else _rows(addend, out_features)
+        values = {"a": packed, "b": rows, "c": added, "d": d, "bias": bias, "scale_a": scale_w, "scale_b": scale_x}
+        numbers = {"n": n, "ldb": _pitch(rows), "ldc": 0 if added is None else _pitch(added), "ldd": out_features}
         args = (_c.heddle_arg * len(loaded.roles))()
         kept = None
         for i, argument in enumerate(loaded.kernel.arguments):
@@ -153,7 +178,7 @@ def _pack_fake(weight, transposed=False):
 # ---- gradients ----
 
 def _save(ctx, inputs, output):
-    x, packed, m, bias, scale_x, scale_w, act, _ = inputs
+    x, packed, m, bias, scale_x, scale_w, act = inputs[:7]
     ctx.m, ctx.k, ctx.x_dtype, ctx.act, ctx.scaled = m, x.shape[-1], x.dtype, act, scale_x is not None
     ctx.bias_dtype = None if bias is None else bias.dtype
     ctx.save_for_backward(packed, *((x, bias) if act != "none" else ()))
@@ -181,8 +206,14 @@ def _before_activation(ctx, weight, grad):
     return torch.cat((_slope(of, grad * up, gate), grad * _FUNCTIONS[of](gate)), -1).to(x.dtype)
 
 
+_ADDEND = 8  # its position among the arguments, the last
+
+
 def _backward(ctx, grad):
-    """To x through the dense weight, unpacked on its device; to the bias by a sum."""
+    """To x through the dense weight, unpacked on its device; to the bias by a sum; to the addend as it is."""
+    grad_addend = grad if any(ctx.needs_input_grad[_ADDEND:]) else None  # torch leaves out arguments that are defaults
+    if not any(ctx.needs_input_grad[:_ADDEND]):
+        return *[None] * _ADDEND, grad_addend
     if ctx.scaled:
         raise invalid("torch.autograd", "got scales", "no scales: a quantised x has no gradient",
                       "dequantised operands, or x.detach()")
@@ -192,7 +223,7 @@ def _backward(ctx, grad):
         grad = _before_activation(ctx, weight, grad)
     grad_x = grad @ weight
     grad_bias = grad.reshape(-1, grad.shape[-1]).sum(0).to(ctx.bias_dtype) if ctx.bias_dtype else None
-    return grad_x, None, None, grad_bias, None, None, None, None
+    return grad_x, None, None, grad_bias, None, None, None, None, grad_addend
 
 
 def _masked(x, weight, packed, packed_t=None, bias=None, pruned=None, straight_through=False):
@@ -256,10 +287,10 @@ _define(_library)
 _quick = _extension.call()
 
 
-def linear(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None):
+def linear(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None, addend=None):
     """torch.ops.heddle.linear, in eager mode without the cost of torch.ops."""
     if _quick is not None and not torch.compiler.is_compiling():
-        y = _quick(x, packed, out_features, bias, scale_x, scale_w, act, out_dtype)
+        y = _quick(x, packed, out_features, bias, scale_x, scale_w, act, out_dtype, addend)
         if y is not NotImplemented:
             return y
-    return torch.ops.heddle.linear(x, packed, out_features, bias, scale_x, scale_w, act, out_dtype)
+    return torch.ops.heddle.linear(x, packed, out_features, bias, scale_x, scale_w, act, out_dtype, addend)

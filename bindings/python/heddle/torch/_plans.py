@@ -20,7 +20,8 @@ from .formats import packed_bytes, type_of
 # Activations; those of pairs take a weight that is half gate, half up, its rows interleaved (formats.pair_rows).
 ACTS = ("none", "relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "geglu_tanh", "reglu")  # ORDER ACTS (extension.cpp)
 PAIRS = {"swiglu": "silu", "geglu": "gelu", "geglu_tanh": "gelu_tanh", "reglu": "relu"}  # and the activation of gate
-ROLES = ("a", "b", "d", "bias", "scale_a", "scale_b", "n", "ldb", "ldd", "workspace")  # ORDER ROLES (extension.cpp)
+ROLES = ("a", "b", "c", "d", "bias", "scale_a", "scale_b", "n", "ldb", "ldc", "ldd",
+         "workspace")  # ORDER ROLES (extension.cpp)
 _OUT = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32", torch.int32: "s32", torch.int8: "s8"}
 
 
@@ -73,17 +74,18 @@ class Loaded:
 
 
 class Key:
-    """What a kernel is made for; m: rows of the weight; bucket: which range of token counts. Fields are numbers, as
-    extension.cpp has them (ORDER KEY)."""
+    """What a kernel is made for; m: rows of the weight; bucket: which range of token counts; addend: whether there is
+    one, of the type of the output. Fields are numbers, as extension.cpp has them (ORDER KEY)."""
 
-    def __init__(self, device, x, out, bias, act, scaled, m, k, bucket=0):
+    def __init__(self, device, x, out, bias, act, scaled, m, k, bucket=0, addend=False):
         self.device, self.x, self.out, self.bias, self.act, self.scaled, self.m, self.k, self.bucket = (
             device, x, out, bias, act, scaled, m, k, bucket)
+        self.addend = addend
 
     def family(self):
         """Without the bucket."""
         return (self.device, _number(self.x), _number(self.out), _number(self.bias), ACTS.index(self.act),
-                int(self.scaled), self.m, self.k)
+                int(self.scaled), self.m, self.k, int(self.addend))
 
     def fields(self):
         return (*self.family(), self.bucket)
@@ -93,11 +95,11 @@ class Key:
 
     @classmethod
     def of(cls, fields, bucket=0):
-        device, x, out, bias, act, scaled, m, k = fields
-        return cls(device, _dtype(x), _dtype(out), _dtype(bias), ACTS[act], bool(scaled), m, k, bucket)
+        device, x, out, bias, act, scaled, m, k, addend = fields
+        return cls(device, _dtype(x), _dtype(out), _dtype(bias), ACTS[act], bool(scaled), m, k, bucket, bool(addend))
 
 
-FAMILY_FIELDS = 8
+FAMILY_FIELDS = 9
 
 
 def rows_of(out_features, act):
@@ -114,8 +116,8 @@ def _problem(key, target, max_tokens=0):
     scale = "vector" if key.scaled else None
     return Problem(m=key.m, n=Dynamic(max=max_tokens), k=key.k, type=type, target=target,
                    out=_OUT[key.out], bias=_OUT[key.bias] if key.bias is not None else None, act=key.act,
-                   scale_a=scale, scale_b=scale, dependent=settings["weights_ready"],
-                   weights_ready=settings["weights_ready"])
+                   c=_OUT[key.out] if key.addend else None, scale_a=scale, scale_b=scale,
+                   dependent=settings["weights_ready"], weights_ready=settings["weights_ready"])
 
 
 _buckets = {}

@@ -105,8 +105,8 @@ static_assert(int(at::kChar) == 1 && int(at::kInt) == 3 && int(at::kHalf) == 5 &
               int(at::kFloat8_e4m3fn) == 24, "ORDER SCALAR TYPES");
 
 // What kernels are made for: device, types of x, D and bias (-1: none), activation, whether there are scales, rows and
-// columns of the weight. There is one for each range of token counts. ORDER KEY (_plans.py)
-enum { KEY_DEVICE, KEY_X, KEY_OUT, KEY_BIAS, KEY_ACT, KEY_SCALED, KEY_M, KEY_K, KEY_FIELDS };
+// columns of the weight, whether there is an addend. There is one for each range of token counts. ORDER KEY (_plans.py)
+enum { KEY_DEVICE, KEY_X, KEY_OUT, KEY_BIAS, KEY_ACT, KEY_SCALED, KEY_M, KEY_K, KEY_ADDEND, KEY_FIELDS };
 struct Key {
   int64_t field[KEY_FIELDS];
   bool operator==(const Key &other) const { return std::memcmp(field, other.field, sizeof field) == 0; }
@@ -120,7 +120,8 @@ struct KeyHash {
   }
 };
 
-enum class Role : uint8_t { A, B, D, BIAS, SCALE_A, SCALE_B, N, LDB, LDD, WORKSPACE }; // ORDER ROLES (_plans.py)
+enum class Role : uint8_t { A, B, C, D, BIAS, SCALE_A, SCALE_B, N, LDB, LDC, LDD,
+                            WORKSPACE }; // ORDER ROLES (_plans.py)
 constexpr size_t MAX_ARGS = 16;
 struct Args { // of one launch: nothing on its way allocates
   Arg v[MAX_ARGS];
@@ -333,12 +334,27 @@ void check_vector(const char *name, const at::Tensor &v, int64_t size, const at:
               "; legal: ", size, " values that lie together");
 }
 
+// The kernel adds it before the activation, so an act is refused: what is meant is the sum behind it. d: the result.
+void check_addend(const at::Tensor &addend, const at::Tensor &d, c10::string_view act) {
+  TORCH_CHECK(addend.device() == d.device(), "heddle: error[torch.device]: got addend on ", addend.device(),
+              " and x on ", d.device(), "; legal: one device");
+  TORCH_CHECK(act == "none", "heddle: error[torch.addend]: got an addend with act = ", act, "; legal: act = none");
+  TORCH_CHECK(d.is_floating_point() && addend.scalar_type() == d.scalar_type(),
+              "heddle: error[torch.addend]: got an addend of ", addend.scalar_type(), " to a result of ",
+              d.scalar_type(), "; legal: the type of the result, a floating-point type");
+  TORCH_CHECK(addend.sizes() == d.sizes(), "heddle: error[torch.shape]: got an addend of shape ", addend.sizes(),
+              "; legal: ", d.sizes());
+}
+
 // x as rows that a kernel can read: elements of a row together, rows no closer than that.
 at::Tensor as_rows(const at::Tensor &x, int64_t k) {
   at::Tensor rows = x.dim() == 2 ? x : x.reshape({-1, k});
   bool readable = (rows.stride(1) == 1 || k == 1) && (rows.size(0) == 1 || rows.stride(0) >= k);
   return readable ? rows : rows.contiguous();
 }
+
+// The distance between rows in elements; of a single row, whose stride means nothing, its length.
+int64_t pitch_of(const at::Tensor &rows) { return rows.size(0) == 1 ? rows.size(1) : rows.stride(0); }
 
 // A thread that has never used CUDA has no context: it gets the device's primary one.
 void need_context(int device) {
@@ -353,32 +369,34 @@ void need_context(int device) {
 }
 
 struct Operands {
-  const at::Tensor &rows, &packed, &d;
+  const at::Tensor &rows, &packed, &d, &addend; // addend: undefined if there is none
   const void *bias, *scale_w, *scale_x;
 };
 
 // m: output features, the pitch of D.
-Args arguments(const Kernel &kernel, const Operands &o, int64_t n, int64_t k, int64_t m) {
+Args arguments(const Kernel &kernel, const Operands &o, int64_t n, int64_t m) {
   Args args;
   args.n = kernel.roles.size();
   for (size_t i = 0; i < args.n; i++)
     switch (kernel.roles[i]) {
     case Role::A: args.v[i].ptr = o.packed.const_data_ptr(); break;
     case Role::B: args.v[i].ptr = o.rows.const_data_ptr(); break;
+    case Role::C: args.v[i].ptr = o.addend.const_data_ptr(); break;
     case Role::D: args.v[i].ptr = o.d.data_ptr(); break;
     case Role::BIAS: args.v[i].ptr = o.bias; break;
     case Role::SCALE_A: args.v[i].ptr = o.scale_w; break;
     case Role::SCALE_B: args.v[i].ptr = o.scale_x; break;
     case Role::N: args.v[i].i32 = static_cast<int32_t>(n); break;
-    case Role::LDB: args.v[i].i64 = n == 1 ? k : o.rows.stride(0); break;
+    case Role::LDB: args.v[i].i64 = pitch_of(o.rows); break;
+    case Role::LDC: args.v[i].i64 = pitch_of(o.addend); break;
     case Role::LDD: args.v[i].i64 = m; break;
     case Role::WORKSPACE: args.v[i].ptr = nullptr; break;
     }
   return args;
 }
 
-void launch(const Kernel &kernel, const Operands &o, int64_t n, int64_t k, int64_t m, int device) {
-  Args args = arguments(kernel, o, n, k, m);
+void launch(const Kernel &kernel, const Operands &o, int64_t n, int64_t m, int device) {
+  Args args = arguments(kernel, o, n, m);
   void *stream = nullptr;
   TORCH_CHECK(aoti_torch_get_current_cuda_stream(device, &stream) == 0, "heddle: error[torch.stream]: no current stream");
   if (kernel.has_workspace)
@@ -407,7 +425,8 @@ const void *vector_data(const char *name, const c10::optional<at::Tensor> &given
 
 at::Tensor linear_cuda(const at::Tensor &x, const at::Tensor &packed, int64_t features,
                        const c10::optional<at::Tensor> &bias, const c10::optional<at::Tensor> &scale_x, const c10::optional<at::Tensor> &scale_w,
-                       c10::string_view act, c10::optional<at::ScalarType> out_dtype) {
+                       c10::string_view act, c10::optional<at::ScalarType> out_dtype,
+                       const c10::optional<at::Tensor> &addend) {
   TORCH_CHECK(x.dim() >= 1 && features >= 1, "heddle: error[torch.shape]: got x of ", x.dim(), " dimensions, ",
               features, " output features; legal: at least 1 of each");
   int64_t act_index = act_number(act), m = act_index >= FIRST_PAIR ? 2 * features : features; // rows of the weight
@@ -427,25 +446,30 @@ at::Tensor linear_cuda(const at::Tensor &x, const at::Tensor &packed, int64_t fe
   at::DimVector sizes(x.sizes());
   sizes.back() = features;
   at::Tensor d = at::detail::empty_cuda(sizes, out, x.device(), c10::nullopt); // this op is below the dispatcher
+  if (addend)
+    check_addend(*addend, d, act);
   Key key{{device, int64_t(x.scalar_type()), int64_t(out),
-           bias ? int64_t(integer ? at::kFloat : bias->scalar_type()) : -1, act_index, bool(scale_x), m, k}};
+           bias ? int64_t(integer ? at::kFloat : bias->scalar_type()) : -1, act_index, bool(scale_x), m, k,
+           bool(addend)}};
   const Kernel &kernel = kernel_of(key, n);
   TORCH_CHECK(packed.numel() == kernel.packed_bytes, "heddle: error[torch.packed]: got ", packed.numel(),
               " packed bytes; legal: ", kernel.packed_bytes, " for ", m, " x ", k, " ", x.scalar_type());
   if (n == 0)
     return d;
-  at::Tensor kept_bias, kept_x, kept_w, rows = as_rows(x, k);
-  Operands o{rows, packed, d, vector_data("bias", bias, m, x, integer, kept_bias),
+  at::Tensor kept_bias, kept_x, kept_w, rows = as_rows(x, k), added;
+  if (addend)
+    added = as_rows(*addend, features);
+  Operands o{rows, packed, d, added, vector_data("bias", bias, m, x, integer, kept_bias),
              vector_data("scale_w", scale_w, m, x, true, kept_w),
              vector_data("scale_x", scale_x, n, x, true, kept_x)};
   need_context(device);
-  launch(kernel, o, n, k, features, device);
+  launch(kernel, o, n, features, device);
   return d;
 }
 
 using Signature = at::Tensor(const at::Tensor &, const at::Tensor &, int64_t, const c10::optional<at::Tensor> &,
                              const c10::optional<at::Tensor> &, const c10::optional<at::Tensor> &, c10::string_view,
-                             c10::optional<at::ScalarType>);
+                             c10::optional<at::ScalarType>, const c10::optional<at::Tensor> &);
 
 const c10::TypedOperatorHandle<Signature> &handle(const char *name) {
   static std::map<std::string, c10::TypedOperatorHandle<Signature>> found;
@@ -461,16 +485,18 @@ const c10::TypedOperatorHandle<Signature> &handle(const char *name) {
 at::Tensor linear_autograd(const at::Tensor &x, const at::Tensor &packed, int64_t m,
                            const c10::optional<at::Tensor> &bias, const c10::optional<at::Tensor> &scale_x,
                            const c10::optional<at::Tensor> &scale_w, c10::string_view act,
-                           c10::optional<at::ScalarType> out_dtype) {
+                           c10::optional<at::ScalarType> out_dtype, const c10::optional<at::Tensor> &addend) {
   static const auto &plain = handle("heddle::linear"), &with_grad = handle("heddle::linear_with_grad");
-  if (c10::GradMode::is_enabled() && (x.requires_grad() || (bias && bias->requires_grad())))
-    return with_grad.call(x, packed, m, bias, scale_x, scale_w, act, out_dtype);
+  auto wants = [](const c10::optional<at::Tensor> &t) { return t && t->requires_grad(); };
+  if (c10::GradMode::is_enabled() && (x.requires_grad() || wants(bias) || wants(addend)))
+    return with_grad.call(x, packed, m, bias, scale_x, scale_w, act, out_dtype, addend);
   at::AutoDispatchBelowADInplaceOrView below;
-  return plain.call(x, packed, m, bias, scale_x, scale_w, act, out_dtype);
+  return plain.call(x, packed, m, bias, scale_x, scale_w, act, out_dtype, addend);
 }
 
 const char SCHEMA[] = "(Tensor x, Tensor packed, int out_features, Tensor? bias=None, Tensor? scale_x=None, "
-                      "Tensor? scale_w=None, str act=\"none\", ScalarType? out_dtype=None) -> Tensor";
+                      "Tensor? scale_w=None, str act=\"none\", ScalarType? out_dtype=None, Tensor? addend=None) -> "
+                      "Tensor";
 
 } // namespace
 
@@ -496,15 +522,15 @@ c10::optional<at::Tensor> tensor_or_none(PyObject *object) {
 
 bool is_plain(PyObject *object) { return object == Py_None || THPVariable_CheckExact(object); }
 
-// The op for arguments that need no conversion: tensors of torch's own class, all eight by position. It goes through
+// The op for arguments that need no conversion: tensors of torch's own class, all nine by position. It goes through
 // the dispatcher as torch.ops does, without the boxing of arguments by schema. NotImplemented: other arguments.
 PyObject *call_linear(PyObject *, PyObject *const *args, Py_ssize_t n_args) {
   HANDLE_TH_ERRORS
   static const auto &plain = handle("heddle::linear");
-  bool fits = n_args == 8 && args[0] != Py_None && args[1] != Py_None && PyLong_Check(args[2]) &&
+  bool fits = n_args == 9 && args[0] != Py_None && args[1] != Py_None && PyLong_Check(args[2]) &&
               PyUnicode_Check(args[6]) && (args[7] == Py_None || THPDtype_Check(args[7])) &&
               !at::impl::torch_function_mode_enabled();
-  for (int i : {0, 1, 3, 4, 5})
+  for (int i : {0, 1, 3, 4, 5, 8})
     fits = fits && is_plain(args[i]);
   if (!fits)
     Py_RETURN_NOTIMPLEMENTED;
@@ -517,11 +543,12 @@ PyObject *call_linear(PyObject *, PyObject *const *args, Py_ssize_t n_args) {
   if (args[7] != Py_None)
     out_dtype = reinterpret_cast<THPDtype *>(args[7])->scalar_type;
   const at::Tensor &x = THPVariable_Unpack(args[0]), &packed = THPVariable_Unpack(args[1]);
-  auto bias = tensor_or_none(args[3]), scale_x = tensor_or_none(args[4]), scale_w = tensor_or_none(args[5]);
+  auto bias = tensor_or_none(args[3]), scale_x = tensor_or_none(args[4]), scale_w = tensor_or_none(args[5]),
+       addend = tensor_or_none(args[8]);
   at::Tensor y;
   {
     pybind11::gil_scoped_release release;
-    y = plain.call(x, packed, features, bias, scale_x, scale_w, {act, size_t(n_bytes)}, out_dtype);
+    y = plain.call(x, packed, features, bias, scale_x, scale_w, {act, size_t(n_bytes)}, out_dtype, addend);
   }
   return THPVariable_Wrap(std::move(y));
   END_HANDLE_TH_ERRORS

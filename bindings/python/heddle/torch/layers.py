@@ -7,16 +7,19 @@ from ..matrix import FORMAT_VERSION
 from . import _ops, _plans, formats
 
 
-def linear(x, packed, out_features, bias=None, act="none"):
-    """y = act(x Wᵀ + bias) with a packed W (formats.pack) of x's type. x: [..., in_features], any strides."""
-    return _ops.linear(x, packed, out_features, bias, None, None, act)
+def linear(x, packed, out_features, bias=None, act="none", addend=None):
+    """y = act(x Wᵀ + bias) with a packed W (formats.pack) of x's type. x: [..., in_features], any strides.
+
+    addend: of y's shape and type, added in the kernel, so that the sum is rounded once; only without an act."""
+    return _ops.linear(x, packed, out_features, bias, None, None, act, None, addend)
 
 
-def scaled_linear(x, packed, scale_x, scale_w, out_features, bias=None, act="none", out_dtype=torch.bfloat16):
+def scaled_linear(x, packed, scale_x, scale_w, out_features, bias=None, act="none", out_dtype=torch.bfloat16,
+                  addend=None):
     """The same of fp8 (or int8) with scales as torch._scaled_mm has them by row: y[t, m] is scaled by
     scale_x[t] * scale_w[m]; scale_x: one for each token ([tokens] or [tokens, 1]), scale_w: one for each output
     feature ([m] or [1, m])."""
-    return _ops.linear(x, packed, out_features, bias, scale_x, scale_w, act, out_dtype)
+    return _ops.linear(x, packed, out_features, bias, scale_x, scale_w, act, out_dtype, addend)
 
 
 def _largest(dtype):
