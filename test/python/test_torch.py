@@ -6,17 +6,24 @@ import itertools
 import re
 import shutil
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
+from functorch.compile import make_boxed_func
 from torch import nn
+from torch._dynamo.backends.common import aot_autograd
+from torch._inductor import config
+from torch._inductor.utils import fresh_inductor_cache, run_and_get_code
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import heddle
 import heddle.torch as ht
 from heddle.elements import elem
 from heddle.errors import call
 from heddle.torch import _extension, _ops, _plans, formats
+from heddle.torch import _extension, _fusion, _ops, _plans, formats
 
 torch.manual_seed(11)
 
@@ -510,6 +517,128 @@ class Addends(unittest.TestCase):
         """The extension's, if there is one, and that of the form in Python."""
         for op in (torch.ops.heddle.linear, torch.ops.heddle.linear_with_grad):
             self.assertEqual(str(op.default._schema), "heddle::" + op.__name__ + _ops._SCHEMA)
+
+
+class Fusion(unittest.TestCase):
+    """Additions behind the op that torch.compile makes addends, and those that it must not."""
+
+    def setUp(self):
+        torch.manual_seed(7)
+        torch._dynamo.reset()
+        self.layer = ht.SparseLinear.from_linear(nn.Linear(64, 32).bfloat16()).requires_grad_(False)
+        self.h, self.x = torch.randn(6, 64).bfloat16(), torch.randn(6, 32).bfloat16()
+
+    def fused(self, function, *args, dynamic=False):
+        """(linear ops with an addend, additions left) of a function's graph after autograd, whose result is compared."""
+        counts = []
+
+        def compiler(module, _):
+            n = ht.fuse_add(module.graph)
+            module.graph.lint()
+            module.recompile()
+            linear = [node for node in module.graph.nodes if str(node.target).startswith("heddle.linear")]
+            counts.append((sum(node.args[-1] is not None and len(node.args) == 9 for node in linear),
+                           sum(node.target is torch.ops.aten.add.Tensor for node in module.graph.nodes)))
+            self.assertEqual(n, counts[-1][0])
+            return make_boxed_func(module.forward)
+        want = function(*(arg.clone() for arg in args))
+        compiled = torch.compile(function, backend=aot_autograd(fw_compiler=compiler), fullgraph=True, dynamic=dynamic)
+        got = compiled(*(arg.clone() for arg in args))
+        torch.testing.assert_close(got, want, rtol=2.0 ** -6, atol=2.0 ** -6)
+        return counts[0]
+
+    def test_a_residual_becomes_an_addend(self):
+        layer, h, x, wide = self.layer, self.h, self.x, torch.randn(6, 40).bfloat16()
+        twice = ht.SparseLinear.from_linear(nn.Linear(32, 32).bfloat16()).requires_grad_(False)
+        fp8 = ht.SparseLinear.from_linear(nn.Linear(64, 32).bfloat16(), dtype=torch.float8_e4m3fn).requires_grad_(False)
+        for dynamic in (False, True):
+            for function, residual, want in (
+                    (lambda h, x: x + layer(h), x, (1, 0)), (lambda h, x: layer(h) + x, x, (1, 0)),
+                    (lambda h, x: torch.add(x, layer(h), alpha=1), x, (1, 0)), (lambda h, x: x + fp8(h), x, (1, 0)),
+                    (lambda h, x: x.add_(layer(h)), x, (1, 0)), (lambda h, x: layer(h) + fp8(h), x, (1, 0)),
+                    (lambda h, x: x + layer(h) + fp8(h), x, (2, 0)), (lambda h, x: (y := x + layer(h)) + twice(y), x, (2, 0)),
+                    (lambda h, x: x + layer(h).view(1, -1, 32), x[None], (1, 0)),
+                    (lambda h, x: layer(h.view(2, 3, 64)).view(-1, 32) + x, x, (1, 0)),
+                    (lambda h, x: x[:, :32] + layer(h), wide, (1, 0))):
+                with self.subTest(want=want, dynamic=dynamic):
+                    torch._dynamo.reset()
+                    self.assertEqual(self.fused(function, h, residual, dynamic=dynamic), want)
+
+    def test_what_is_no_residual_stays(self):
+        layer, h, x = self.layer, self.h, self.x
+        act = ht.SparseLinear.from_linear(nn.Linear(64, 32).bfloat16(), act="relu").requires_grad_(False)
+        pair = ht.SparseLinear.from_linear(nn.Linear(64, 64).bfloat16(), act="swiglu").requires_grad_(False)
+        for function, residual, want in (
+                (lambda h, x: torch.add(x, layer(h), alpha=2), x, (0, 1)), (lambda h, x: x + act(h), x, (0, 1)),
+                (lambda h, x: x + pair(h), x, (0, 1)), (lambda h, x: (y := layer(h)) + y, x, (0, 1)),
+                (lambda h, x: (x + (y := layer(h)), y), x, (0, 1)), (lambda h, x: x + layer(h), x.float(), (0, 1)),
+                (lambda h, x: x + layer(h), x[:1], (0, 1)), (lambda h, x: x + layer(h), x[0], (0, 1)),
+                (lambda h, x: x.t() + layer(h), x.t().contiguous(), (0, 1)), (lambda h, x: layer(h) + 1, x, (0, 1)),
+                (lambda h, x: x + layer(h).view(4, 48), x.view(4, 48), (0, 1)),
+                (lambda h, x: layer(h) + x.expand(6, 32), x[:1], (1, 0))):
+            with self.subTest(want=want):
+                torch._dynamo.reset()
+                self.assertEqual(self.fused(function, h, residual), want)
+
+    def test_a_write_in_between_is_not_passed(self):
+        for writes in (False, True):
+            def function(h, x, packed):
+                y = ht.linear(h, packed, 32)
+                h.zero_() if writes else h.clone()
+                return x + y
+            module = make_fx(function, tracing_mode="fake")(self.h.clone(), self.x, self.layer.packed)
+            self.assertEqual(ht.fuse_add(module.graph), not writes)
+
+    def test_gradients_of_what_was_fused(self):
+        layer, grads = self.layer, []
+        for run in (lambda f: f, lambda f: torch.compile(f, backend="inductor", fullgraph=True)):
+            h, x = self.h.clone().requires_grad_(), self.x.clone().requires_grad_()
+            run(lambda h, x: (x + layer(h)).float().square().sum())(h, x).backward()
+            grads.append((h.grad, x.grad))
+        for got, want in zip(*grads):
+            torch.testing.assert_close(got, want, rtol=3e-2, atol=3e-2)
+
+    def code_of(self, function, *args):
+        """What Inductor writes: how many ops with an addend, and whether there is a kernel of its own."""
+        torch._dynamo.reset()
+        with torch.no_grad(), fresh_inductor_cache():
+            _, (code, *_) = run_and_get_code(torch.compile(function, fullgraph=True), *args)
+        calls = [line for line in code.splitlines() if " = torch.ops.heddle.linear.default(" in line]
+        return sum(not line.rstrip().endswith("None)") for line in calls), "cpp_fused" in code
+
+    def test_inductor_calls_the_pass_by_itself(self):
+        """In one thread, and in one that has not compiled before; not if it is off; behind a pass of the user's."""
+        def function(h, x):
+            return x + self.layer(h)
+        config.post_grad_custom_post_pass = None
+        self.assertEqual(self.code_of(function, self.h, self.x), (1, False))
+        with ThreadPoolExecutor(1) as pool:
+            self.assertEqual(pool.submit(self.code_of, function, self.h, self.x).result(), (1, False))
+        own = config.post_grad_custom_post_pass
+        key = own.uuid()
+        ht.settings["fuse_add"] = False
+        try:
+            self.assertNotEqual(own.uuid(), key)
+            self.assertEqual(self.code_of(function, self.h, self.x), (0, True))
+        finally:
+            ht.settings["fuse_add"] = True
+        seen = []
+        config.post_grad_custom_post_pass = lambda graph: seen.append(len(graph.nodes))
+        try:
+            self.assertEqual(self.code_of(function, self.h, self.x), (1, False))
+        finally:
+            config.post_grad_custom_post_pass = None
+        self.assertTrue(seen)
+
+    def test_passes_that_run_before(self):
+        """In a torch whose hook is one pass: it is called first, and is part of the key of the caches."""
+        FuseAdd = _fusion._pass_class()
+        seen = []
+        self.assertIsNone(FuseAdd(seen.append).uuid())
+        both = FuseAdd(FuseAdd(seen.append))
+        both(torch.fx.Graph())
+        self.assertEqual(len(seen), 1)
+        self.assertNotEqual(FuseAdd(FuseAdd()).uuid(), FuseAdd().uuid())
 
 
 class Kernels(unittest.TestCase):

@@ -15,7 +15,7 @@ import torch
 
 from .. import _c
 from ..errors import call, invalid
-from . import _extension, _plans, formats
+from . import _extension, _fusion, _plans, formats
 
 _SCHEMA = ("(Tensor x, Tensor packed, int out_features, Tensor? bias=None, Tensor? scale_x=None, "
            "Tensor? scale_w=None, str act=\"none\", ScalarType? out_dtype=None, Tensor? addend=None) -> Tensor")
@@ -61,6 +61,7 @@ def _check(x, packed, m, bias, scale_x, scale_w, act, out, addend):
 
 
 def _fake(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None, addend=None):
+    _fusion.install()
     out = _out_dtype(x, out_dtype)
     _check(x, packed, out_features, bias, scale_x, scale_w, act, out, addend)
     return x.new_empty((*x.shape[:-1], out_features), dtype=out)

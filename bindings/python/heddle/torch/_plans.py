@@ -176,8 +176,9 @@ def _find_ptxas():
 # weights_ready: kernels start before the one before them in the stream has ended, and read their weights at once
 # (programmatic dependent launch). Set it before the first layer is made. What Heddle itself does to packed weights has ended
 # before it returns (weights_written); your own writes to `packed` must have, too. workspace: False selects schedules that
-# need none. Set it before the first layer is made.
-settings = {"ptxas": _find_ptxas(), "cache": None, "weights_ready": False, "workspace": True}
+# need none. Set it before the first layer is made. fuse_add: torch.compile adds residuals in the kernels (_fusion.py); read
+# when something is compiled.
+settings = {"ptxas": _find_ptxas(), "cache": None, "weights_ready": False, "workspace": True, "fuse_add": True}
 
 
 def kernel_of(key):
