@@ -575,6 +575,9 @@ class Fusion(unittest.TestCase):
                 (lambda h, x: x + layer(h), x[:1], (0, 1)), (lambda h, x: x + layer(h), x[0], (0, 1)),
                 (lambda h, x: x.t() + layer(h), x.t().contiguous(), (0, 1)), (lambda h, x: layer(h) + 1, x, (0, 1)),
                 (lambda h, x: x + layer(h).view(4, 48), x.view(4, 48), (0, 1)),
+                (lambda h, x: (x + (v := layer(h).view(1, 6, 32)), v * 2), x[None], (0, 1)),
+                (lambda h, x: (x + (y := layer(h)).view(1, 6, 32), y * 2), x[None], (0, 1)),
+                (lambda h, x: x.transpose(0, 1) + layer(h.view(2, 3, 64)), x.view(3, 2, 32), (0, 1)),
                 (lambda h, x: layer(h) + x.expand(6, 32), x[:1], (1, 0))):
             with self.subTest(want=want):
                 torch._dynamo.reset()
