@@ -13,6 +13,7 @@ parser.add_argument("--dense", default="default", help="llama: torch.compile's m
 parser.add_argument("--only", help="llama: these contenders, and dense bf16")
 parser.add_argument("--ready", action="store_true", help="llama: programmatic dependent launch")
 parser.add_argument("--no-workspace", action="store_true", help="llama: schedules that need none")
+parser.add_argument("--no-fuse-add", action="store_true", help="llama: residuals are added behind Heddle's kernels")
 parser.add_argument("--profile", type=int, help="llama: the kernels at so many tokens; training: 1")
 args = parser.parse_args()
 START = time.time()

@@ -116,17 +116,32 @@ def conversion(dtype, m, k):
     torch.testing.assert_close(values, weight.masked_select(weight != 0).view(m, -1), rtol=0, atol=0)
 
 
-def scaled(shape, out, with_bias):
+def added(dtype, batch, m, n, k, with_bias):
+    """A residual that the kernel adds: its rows lie together, or in a wider matrix."""
+    import heddle.torch as ht
+    weight, x = sparse_weight(m, k, dtype), uniform((*batch, n, k), dtype)
+    bias = uniform((m,), dtype) if with_bias else None
+    wide = uniform((*batch, n, m + 24), dtype)
+    want = torch.nn.functional.linear(x.double(), weight.double(), bias.double() if with_bias else None)
+    for residual in (wide[..., :m].contiguous(), wide[..., :m]):
+        got = ht.linear(x, ht.pack(weight), m, bias, addend=residual)
+        assert got.dtype == dtype and got.shape == (*batch, n, m)
+        close(got, want + residual.double(), dtype)
+
+
+def scaled(shape, out, with_bias, with_addend=False):
     """fp8 with row and token scales compared with torch._scaled_mm of the dense weight."""
     import heddle.torch as ht
     w, x = sparse_weight(256, 128, torch.bfloat16), torch.randn(shape, device=DEVICE)
     qw, sw = ht.quantize_rows(w)
     qx, sx = ht.quantize_rows(x)
     bias = torch.randn(256, device=DEVICE).to(out) if with_bias else None
-    got = ht.scaled_linear(qx, ht.pack(qw), sx, sw, 256, bias, out_dtype=out)
+    residual = torch.randn(len(x), 256, device=DEVICE).to(out) if with_addend else None
+    got = ht.scaled_linear(qx, ht.pack(qw), sx, sw, 256, bias, out_dtype=out, addend=residual)
     want = (qx.double() * sx[:, None]) @ (qw.double() * sw[:, None]).t() + (bias.double() if with_bias else 0)
+    want = want + (residual.double() if with_addend else 0)
     torch.testing.assert_close(got.double(), want, rtol=7e-2, atol=7e-2)  # PyTorch's: fp8 adds with fewer bits
-    if out == torch.bfloat16:
+    if out == torch.bfloat16 and not with_addend:
         dense = torch._scaled_mm(qx, qw.t(), sx[:, None], sw[None, :], bias=bias, out_dtype=out)
         torch.testing.assert_close(got, dense, rtol=2e-2, atol=2e-2)
 
@@ -168,6 +183,10 @@ def small_cases():
     for shape, out, with_bias in itertools.product(((256, 128), (1, 128), (64, 128)),
                                                    (torch.bfloat16, torch.float16, torch.float32), (False, True)):
         yield scaled, (shape, out, with_bias)
+        yield scaled, (shape, out, with_bias, True)
+    for dtype, batch, n, with_bias in itertools.product((torch.float16, torch.bfloat16, torch.float32), ([], [3, 1]),
+                                                        (1, 32, 130), (False, True)):
+        yield added, (dtype, batch, 192, n, 256, with_bias)
 
 
 def shuffled(cases):

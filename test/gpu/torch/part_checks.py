@@ -3,8 +3,9 @@ import copy
 import traceback
 
 import torch
-from common import DEVICE, finish, left, note, sparse_weight
+from common import DEVICE, finish, kernels_of, left, note, sparse_weight
 from llama_block import Block
+from torch._inductor.utils import fresh_inductor_cache, run_and_get_code
 
 import heddle.torch as ht
 
@@ -30,9 +31,12 @@ def op_arguments():
     yield x, ht.pack(w), 96
     yield x, ht.pack(w), 96, bias, None, None, "silu"
     yield x.view(7, 1, 256), ht.pack(w), 96, bias
+    residual = torch.randn(7, 1, 120, device=DEVICE).bfloat16()[..., :96]
+    yield x.view(7, 1, 256), ht.pack(w), 96, bias, None, None, "none", None, residual
     for dtype in (torch.int8, torch.float8_e4m3fn):
         (qw, sw), (qx, sx) = ht.quantize_rows(w, dtype), ht.quantize_rows(x, dtype)
         yield qx, ht.pack(qw), 96, None, sx, sw, "none", torch.bfloat16
+        yield qx, ht.pack(qw), 96, None, sx, sw, "none", torch.bfloat16, residual[:, 0]
 
 
 def opcheck():
@@ -43,21 +47,23 @@ def opcheck():
         torch.library.opcheck(torch.ops.heddle.linear.default, arguments, test_utils=utils)
         n += 1
     x, packed, m = next(op_arguments())
+    residual = torch.randn(7, m, device=DEVICE).bfloat16().requires_grad_()
     for op in (torch.ops.heddle.linear, torch.ops.heddle.linear_with_grad):
         torch.library.opcheck(op.default, (x.clone().requires_grad_(), packed, m))
+        torch.library.opcheck(op.default, (x.clone().requires_grad_(), packed, m, None, None, None, "none", None, residual))
     w = sparse_weight(96, 256, torch.bfloat16)
     torch.library.opcheck(torch.ops.heddle.masked_linear.default,
                           (x.clone().requires_grad_(), w.clone().requires_grad_(), ht.pack(w)))
-    return f"{n + 3} calls"
+    return f"{n + 5} calls"
 
 
-def small_block():
+def small_block(dtype=None):
     torch.manual_seed(3)
     block = Block(256, 4, 2, 512).to(DEVICE).eval()
     for layer in block.modules():
         if isinstance(layer, torch.nn.Linear):
             layer.weight.data = ht.prune(layer.weight.data)
-    return block, ht.sparsify(copy.deepcopy(block))
+    return block, ht.sparsify(copy.deepcopy(block), dtype=dtype)
 
 
 def near(got, want):
@@ -73,6 +79,40 @@ def graph_breaks():
     assert explained.graph_break_count == 0, explained.break_reasons
     near(sparse(x), dense(x))
     return f"{explained.graph_break_count} breaks, {explained.graph_count} graph"
+
+
+def compiled_with(sparse, x, fuse_add):
+    """(output, ops with an addend, kernels of a call) of a block that was compiled with this setting."""
+    torch._dynamo.reset()
+    ht.settings["fuse_add"] = fuse_add
+    compiled = torch.compile(sparse, fullgraph=True)
+    try:
+        with fresh_inductor_cache():
+            y, (code, *_) = run_and_get_code(compiled, x)
+            n_kernels = 0
+            if DEVICE == "cuda":
+                n_kernels = int(kernels_of(lambda: compiled(x)).split()[-2])
+    finally:
+        ht.settings["fuse_add"] = True
+    calls = [line for line in code.splitlines() if " = torch.ops.heddle.linear.default(" in line]
+    return y, sum(not line.rstrip().endswith("None)") for line in calls), n_kernels
+
+
+@torch.no_grad()
+def residuals():
+    """A compiled block adds both residuals in its kernels, bf16 and fp8, and is as accurate as in eager mode."""
+    said = []
+    for dtype in (None, torch.float8_e4m3fn):
+        dense, sparse = small_block(dtype)
+        x = torch.randn(48, 256, device=DEVICE).bfloat16()
+        want = dense.double()(x.double())
+        (fused, n_added, n_kernels), (_, none, more) = (compiled_with(sparse, x, on) for on in (True, False))
+        assert (n_added, none) == (2, 0), f"{n_added} addends, {none} with fuse_add off"
+        assert n_kernels < more or DEVICE != "cuda", f"{n_kernels} kernels, {more} with fuse_add off"
+        apart, eager = ((y.double() - want).abs().mean().item() for y in (fused, sparse(x)))
+        assert apart <= 1.05 * eager, f"mean error {apart}, {eager} in eager mode"
+        said.append(f"{n_kernels} kernels ({more} with fuse_add off), mean error {apart:.1e} (eager {eager:.1e})")
+    return "; ".join(said)
 
 
 @torch.no_grad()
@@ -123,13 +163,13 @@ def gradients():
 def without_extension():
     """The Python ops, used without a compiler, give the same numbers."""
     from heddle.torch import _ops
-    x, packed, m = next(op_arguments())
     form = _ops._launch_form if DEVICE == "cuda" else _ops._dense_form
-    torch.testing.assert_close(form(x, packed, m), ht.linear(x, packed, m), rtol=0, atol=0)
+    for arguments in op_arguments():
+        torch.testing.assert_close(form(*arguments), torch.ops.heddle.linear(*arguments), rtol=0, atol=0)
 
 
 print("extension:", *ht.extension())
-for one in (graph_breaks, without_extension, gradients, dynamic_tokens, export, cudagraph_trees, opcheck):
+for one in (graph_breaks, residuals, without_extension, gradients, dynamic_tokens, export, cudagraph_trees, opcheck):
     if DEVICE == "cuda" or one is not cudagraph_trees:
         check(one)
 note("results", results)

@@ -219,6 +219,42 @@ def gate_and_up_in_one_kernel():
 
 
 @use
+def addends_of_another_shape():
+    x, packed, said = tokens(), ht.pack(weight()), []
+    for shape in ((24, M + 8), (23, M), (M,), (1, 24, M), (24, 1, M), (M, 24)):
+        said.append(named(ht.linear, x, packed, M, addend=torch.ones(shape, device=DEVICE).bfloat16(), rule="torch.shape"))
+    return said[-1]
+
+
+@use
+def addends_of_another_type():
+    for dtype in (torch.float32, torch.float16, torch.float64, torch.int32):
+        said = named(ht.linear, tokens(), ht.pack(weight()), M, addend=torch.ones(24, M, device=DEVICE).to(dtype),
+                     rule="torch.addend")
+    return said
+
+
+@use
+def an_addend_of_integers():
+    w, x = weight(dtype=torch.int8), torch.ones(24, K, dtype=torch.int8, device=DEVICE)
+    return named(ht.linear, x, ht.pack(w), M, addend=torch.ones(24, M, dtype=torch.int32, device=DEVICE), rule="torch.addend")
+
+
+@use
+def an_addend_on_the_cpu():
+    return named(ht.linear, tokens(), ht.pack(weight()), M, addend=torch.ones(24, M).bfloat16(), rule="torch.device") \
+        if DEVICE == "cuda" else "skip"
+
+
+@use
+def an_addend_and_an_activation():
+    residual, packed = torch.ones(24, M, device=DEVICE).bfloat16(), ht.pack(weight())
+    pair = ht.pack(weight(m=2 * M), pair=True)
+    said = named(ht.linear, tokens(), pair, M, act="swiglu", addend=residual, rule="torch.addend")
+    return said and named(ht.linear, tokens(), packed, M, act="relu", addend=residual, rule="torch.addend")
+
+
+@use
 def a_model_without_matching_layers():
     return named(ht.sparsify, nn.Sequential(nn.ReLU()), rule="torch.pattern")
 
@@ -304,6 +340,102 @@ def infinities_and_nan_in_x():
     assert torch.equal(y[7].isnan(), want[7].isnan()) or y[7].isnan().any()
     keep = [i for i in range(24) if i not in (3, 7)]
     return right(y[keep], x[keep], w)
+
+
+def plus_value(x, w, added):
+    return (x.double() @ w.double().t() + added.double()).bfloat16()
+
+
+def plus(x, w, residual):
+    """Compares the sum with that in double precision."""
+    got = ht.linear(x, ht.pack(w), w.shape[0], addend=residual)
+    want = x.double() @ w.double().t() + residual.double()
+    keep = want.isfinite()
+    assert torch.equal(got.isfinite(), keep), "other elements are infinite or NaN"
+    torch.testing.assert_close(got.double()[keep], want[keep], rtol=2.0 ** -7, atol=1e-3 * w.shape[1] ** 0.5)
+    return "right"
+
+
+def residual(n=24, m=M, dtype=torch.bfloat16):
+    return (torch.randn(n, m, device=DEVICE) * 30).to(dtype)
+
+
+@use
+def an_addend_for_every_count_of_tokens():
+    w = weight()
+    for n in (1, 2, 7, 8, 9, 16, 17, 31, 33, 63, 65, 127, 129, 255, 257, 511, 513, 2049):
+        plus(tokens(n), w, residual(n))
+    return "right"
+
+
+@use
+def addends_as_they_may_lie():
+    """With NaN between rows, at odd pitches and addresses, transposed, expanded, of every second column."""
+    w, x, flat = weight(), tokens(), residual(1, 24 * M + 1)[0]
+    for gap in (1, 8, 40):
+        wide = torch.full((24, M + gap), float("nan"), device=DEVICE).bfloat16()
+        wide[:, :M] = residual()
+        plus(x, w, wide[:, :M])
+    plus(x, w, flat[1:].view(24, M)), plus(x, w, residual(M, 24).t()), plus(x, w, residual(1).expand(24, M))
+    return plus(x, w, residual(24, 2 * M)[:, ::2])
+
+
+@use
+def an_addend_with_nan_and_infinite_rows():
+    added = residual()
+    added[3], added[7], added[9, 5] = float("nan"), float("inf"), float("nan")
+    return plus(tokens(), weight(), added)
+
+
+@use
+def an_addend_that_is_x():
+    x, w = tokens(), weight(m=K)
+    before = x.clone()
+    said = plus(x, w, x)
+    assert torch.equal(x, before), "x was written to"
+    return said
+
+
+@use
+def an_addend_is_not_written_to():
+    added = residual()
+    before = added.clone()
+    y = ht.linear(tokens(), ht.pack(weight()), M, addend=added)
+    assert torch.equal(added, before) and y.data_ptr() != added.data_ptr()
+    return "right"
+
+
+@use
+def an_addend_of_no_tokens_and_of_one():
+    w, x = weight(), tokens(1)[0]
+    y = ht.linear(tokens(0), ht.pack(w), M, addend=residual(0))
+    assert y.shape == (0, M)
+    y = ht.linear(x, ht.pack(w), M, addend=residual(1)[0] * 0)
+    assert y.shape == (M,)
+    return right(y, x[None], w)
+
+
+@use
+def an_addend_of_odd_sizes():
+    return plus(tokens(13, 132), weight(m=77, k=132), residual(13, 77))
+
+
+@use
+def an_addend_and_a_bias_of_another_type():
+    w, x, added, bias = weight(), tokens(), residual(), torch.randn(M, device=DEVICE) * 9
+    got = ht.linear(x, ht.pack(w), M, bias, addend=added)
+    torch.testing.assert_close(got, plus_value(x, w, added.double() + bias.double()), rtol=2e-2, atol=0.1)
+    return "right"
+
+
+@use
+def an_addend_that_wants_a_gradient():
+    w, x, added = weight(), tokens(), residual().requires_grad_()
+    ht.linear(x, ht.pack(w), M, addend=added).sum().backward()
+    assert torch.equal(added.grad, torch.ones_like(added)) and x.grad is None
+    with torch.no_grad():
+        assert not ht.linear(x, ht.pack(w), M, addend=added).requires_grad
+    return "right"
 
 
 @use
@@ -429,6 +561,42 @@ def a_captured_graph():
         graph.replay()
         torch.cuda.synchronize()
         right(y, x, w)
+    return "right"
+
+
+@use
+@on_gpu
+def a_captured_graph_with_an_addend():
+    w, x, added = weight(m=256, k=8192), tokens(16, 8192), residual(16, 256)
+    packed = ht.pack(w)
+    ht.linear(x, packed, 256, addend=added)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = ht.linear(x, packed, 256, addend=added)
+    for _ in range(3):
+        x.copy_(tokens(16, 8192)), added.copy_(residual(16, 256))
+        graph.replay()
+        torch.cuda.synchronize()
+        torch.testing.assert_close(y, plus_value(x, w, added), rtol=2e-2, atol=0.5)
+    return "right"
+
+
+@use
+@on_gpu
+def an_addend_that_the_predecessor_writes():
+    """With weights_ready the kernel starts before the one that writes its addend has ended."""
+    w, x = weight(m=320), tokens()
+    packed = ht.pack(w)
+    ht.settings["weights_ready"] = True
+    try:
+        for i in range(30):
+            added = residual(m=320)
+            late = torch.stack([added] * 64).sum(0, dtype=torch.float32).div(64).bfloat16()
+            y = ht.linear(x, packed, 320, addend=late)
+            y = ht.linear(x, packed, 320, addend=y)
+            torch.testing.assert_close(y, plus_value(x, w, plus_value(x, w, late)), rtol=2e-2, atol=2)
+    finally:
+        ht.settings["weights_ready"] = False
     return "right"
 
 

@@ -5,8 +5,9 @@ have the same projections (q, k, v in one; gate and up in one) and the same atte
 Heddle's SwiGLU is in the kernel of gate and up; for the others torch.compile fuses what it can.
 `--dense MODE`: mode of torch.compile (max-autotune takes minutes); default: the default mode, with cuBLAS matmuls.
 `--only A,B`: only these contenders, and "dense bf16". `--ready`: Heddle's kernels read their weights before the
-predecessor kernel has ended, and Inductor's kernels allow this (programmatic dependent launch). `--profile N`: prints
-the kernels of each contender at N tokens, instead of the comparison."""
+predecessor kernel has ended, and Inductor's kernels allow this (programmatic dependent launch). `--no-fuse-add`: residuals
+are added behind Heddle's kernels, not in them. `--profile N`: prints the kernels of each contender at N tokens, instead of
+the comparison."""
 import torch
 import torch._inductor.config
 from common import DEVICE, args, capture, finish, kernels_of, left, note, time_graphs
@@ -20,7 +21,7 @@ if args.ready:
     ht.settings["weights_ready"] = True
     if hasattr(torch._inductor.config.triton, "enable_pdl"):
         torch._inductor.config.triton.enable_pdl = True
-ht.settings["workspace"] = not args.no_workspace
+ht.settings["workspace"], ht.settings["fuse_add"] = not args.no_workspace, not args.no_fuse_add
 F8 = torch.float8_e4m3fn
 
 
@@ -123,7 +124,7 @@ with torch.no_grad():
         del graphs
 names = list(models)
 print(f"weights_ready: {args.ready}, Inductor's PDL: {getattr(torch._inductor.config.triton, 'enable_pdl', None)}, "
-      f"workspaces: {not args.no_workspace}")
+      f"workspaces: {not args.no_workspace}, residuals in the kernel: {not args.no_fuse_add}")
 print("us      " + "".join(f"{n:>12}" for n in TOKENS if n in rows))
 for name in names:
     print(f"{name:16}" + "".join(f"{rows[n].get(name, float('nan')) * 1e6:12.1f}" for n in TOKENS if n in rows))

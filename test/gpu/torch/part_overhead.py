@@ -37,6 +37,7 @@ w, x = sparse_weight(M, K, torch.bfloat16), torch.randn(1, K, device=DEVICE).bfl
 packed, op = ht.pack(w), torch.ops.heddle.linear.default
 loaded = _plans.kernel_of(_plans.Key(0, torch.bfloat16, torch.bfloat16, None, "none", False, M, K))
 d = torch.empty(1, M, device=DEVICE, dtype=torch.bfloat16)
+residual = torch.randn(1, M, device=DEVICE).bfloat16()
 values = {"a": packed.data_ptr(), "b": x.data_ptr(), "d": d.data_ptr(), "n": 1, "ldb": K, "ldd": M}
 args = (_c.heddle_arg * len(loaded.roles))()
 for i, argument in enumerate(loaded.kernel.arguments):
@@ -48,6 +49,8 @@ with torch.inference_mode():
     figures = per_call({
         "heddle.torch.linear": lambda: ht.linear(x, packed, M),
         "torch.ops.heddle.linear": lambda: op(x, packed, M),
+        "heddle.torch.linear, addend": lambda: ht.linear(x, packed, M, addend=residual),
+        "heddle.torch.linear + residual": lambda: ht.linear(x, packed, M) + residual,
         "op in Python": lambda: _ops._launch_form(x, packed, M),
         "F.linear, dense": lambda: torch.nn.functional.linear(x, w),
         "torch.empty": lambda: torch.empty(1, M, device=DEVICE, dtype=torch.bfloat16),
@@ -56,7 +59,7 @@ with torch.inference_mode():
     })
 figures["launch alone"] = figures["launch, through ctypes"] - figures["ctypes, null call"]
 for name, value in figures.items():
-    print(f"{name:26} {value:7.2f} us")
+    print(f"{name:30} {value:7.2f} us")
     note(name, value)
 over = {name: figures[name] - figures["launch alone"] for name in ("heddle.torch.linear", "torch.ops.heddle.linear")}
 note("over", over)
