@@ -189,7 +189,7 @@ def kernel_of(key):
             if torch.cuda.is_current_stream_capturing():
                 raise invalid("torch.capture", f"the kernel for {key.m} x {key.k} and so many tokens is not made, and "
                               "cannot be while a graph is captured", "kernels that are there",
-                              "heddle.torch.prepare(model) before, or one call")
+                              "one call before" if key.addend else "heddle.torch.prepare(model) before, or one call")
             target = runtime().target(key.device)
             _kernels[fields] = compile_kernel(key, target, Loaded)
         return _kernels[fields]

@@ -141,7 +141,7 @@ def sparsify(model, pattern="*", *, exclude="*lm_head*", dtype=None, scores=None
 def prepare(model, max_tokens=None):
     """Makes the kernels of all SparseLinear layers that are on a CUDA device, several at once; of token counts up to
     max_tokens. Without it the first call of a layer with so many tokens makes its own, which takes a tenth of a second
-    and cannot be done while a graph is captured."""
+    and cannot be done while a graph is captured. Kernels with an addend are made by their first call alone."""
     keys = [key for layer in model.modules() if isinstance(layer, SparseLinear)
             for key in layer.kernel_keys(max_tokens)]
     for index in sorted({key.device for key in keys}):
