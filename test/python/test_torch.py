@@ -358,8 +358,7 @@ class Extension(unittest.TestCase):
         *fields, last = (word[4:].lower() for word in words(r"enum {([^}]*KEY_FIELDS) }"))
         self.assertEqual(last, "fields")
         self.assertEqual(len(fields), _plans.FAMILY_FIELDS)
-        key = _plans.Key(**{"device": 3, "x": torch.bfloat16, "out": torch.float16, "bias": torch.float32, "act": "silu",
-                            "scaled": True, "m": 128, "k": 64, "addend": True})
+        key = _plans.Key(3, torch.bfloat16, torch.float16, torch.float32, "silu", True, 128, 64, addend=True)
         numbers = {"x": 15, "out": 5, "bias": 6, "act": words(r"char \*const ACTS\[\] = {([^}]*)}").index("silu")}
         self.assertEqual(key.family(), tuple(int(numbers.get(field, getattr(key, field))) for field in fields))
         self.assertEqual(vars(_plans.Key.of(key.family(), 2)), {**vars(key), "bucket": 2})

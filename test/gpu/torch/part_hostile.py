@@ -237,7 +237,8 @@ def addends_of_another_type():
 @use
 def an_addend_of_integers():
     w, x = weight(dtype=torch.int8), torch.ones(24, K, dtype=torch.int8, device=DEVICE)
-    return named(ht.linear, x, ht.pack(w), M, addend=torch.ones(24, M, dtype=torch.int32, device=DEVICE), rule="torch.addend")
+    added = torch.ones(24, M, dtype=torch.int32, device=DEVICE)
+    return named(ht.linear, x, ht.pack(w), M, addend=added, rule="torch.addend")
 
 
 @use

@@ -17,6 +17,6 @@ from .models import GatedMLP, prepare, sparsify
 from .semi_structured import SparseSemiStructuredTensorHeddle, to_sparse_semi_structured
 
 __all__ = ["GatedMLP", "SparseLinear", "SparseSemiStructuredTensorHeddle", "TrainableSparseLinear", "dense_of",
-           "dtype_of", "extension", "fuse_add", "is_sparse", "linear", "mask_of", "pack", "pack_quantized", "packed_bytes", "prepare",
-           "prune", "quantize_rows", "repack", "row_scales", "scaled_linear", "settings", "sparsify",
+           "dtype_of", "extension", "fuse_add", "is_sparse", "linear", "mask_of", "pack", "pack_quantized", "packed_bytes",
+           "prepare", "prune", "quantize_rows", "repack", "row_scales", "scaled_linear", "settings", "sparsify",
            "to_sparse_semi_structured", "two_way_mask", "type_of", "unpack"]

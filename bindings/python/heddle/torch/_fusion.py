@@ -1,4 +1,4 @@
-"""Residual additions under torch.compile: add(residual, heddle.linear(x, ...)) becomes heddle.linear(x, ..., addend=residual).
+"""Residual additions under torch.compile: add(residual, heddle.linear(x, ...)) becomes linear(x, ..., addend=residual).
 
 A pass of Inductor's over the graph after autograd, which touches no other ops. It is in force wherever an op of Heddle's
 is traced (install), and part of the key of Inductor's caches."""
@@ -145,7 +145,10 @@ def install():
     has a hook for each thread, and a thread that compiles has imported torch._dynamo."""
     if not _plans.settings["fuse_add"] or "torch._dynamo" not in sys.modules:
         return
-    from torch._inductor import config, custom_graph_pass
+    try:
+        from torch._inductor import config, custom_graph_pass
+    except ImportError:  # a torch without such passes
+        return
     if not hasattr(config, _HOOK):
         return
     hook = getattr(config, _HOOK)
