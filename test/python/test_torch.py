@@ -17,7 +17,6 @@ import heddle.torch as ht
 from heddle.elements import elem
 from heddle.errors import call
 from heddle.torch import _extension, _ops, _plans, formats
-from heddle.torch import _extension, _fusion, _ops, _plans, formats
 
 torch.manual_seed(11)
 
