@@ -226,15 +226,17 @@ void hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool check
     read_along(e, s, &s->bias_n, s->integer, b, checked, bias);
   if (s->scale_b.at)
     read_along(e, s, &s->scale_b, false, b, checked, scale);
-  for (int h = 0; h < 2 && s->has_c; h++)
+  for (int h = 0; h < 2 && s->has_c && !s->c_words; h++)
     read_c(e, s, b, h, checked, c[h]);
   for (int32_t i = 0; i < s->run; i++) {
     hd_inputs *block = &in[i / 2];
     block->bias[i % 2] = s->has_bias_n ? bias[i] : NULL;
     block->scale_b[i % 2] = s->scale_b.at ? scale[i] : s->scale_b_one;
     for (int h = 0; h < 2; h++)
-      block->c[h][i % 2] = s->has_c ? c[h][i] : NULL;
+      block->c[h][i % 2] = s->has_c && !s->c_words ? c[h][i] : NULL;
   }
+  if (s->c_words)
+    hd_emit_read_c_words(e, s, b, in->c_word);
 }
 
 /* ---- vectors of several blocks ---- */
@@ -242,6 +244,8 @@ void hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool check
 bool hd_emit_reads_vectors(const hd_strip *s) {
   return (s->has_bias_n || s->scale_b.at) && !s->has_c && !s->user;
 }
+
+bool hd_emit_reads_ahead(const hd_strip *s) { return hd_emit_reads_vectors(s) || s->c_words; }
 
 /* If several CTAs share an SM, there are not enough registers for the values of both paths. */
 bool hd_emit_reads_at_once(const hd_emitter *e, const hd_strip *s) {
@@ -369,6 +373,12 @@ static void activate(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int3
 
 void hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h,
                     LLVMValueRef out[2]) {
+  hd_inputs taken;
+  if (s->c_words) {
+    taken = *in;
+    hd_emit_take_c_words(e, s, in->c_word[h], taken.c[h]);
+    in = &taken;
+  }
   for (int j = 0; j < 2; j++)
     out[j] = s->finished ? already_finished(e, s, in, b, h, j)
              : s->user   ? hd_emit_finish_by_user(e, s, in, b, h, j)
@@ -430,6 +440,9 @@ static heddle_status open_c(hd_emitter *e, hd_strip *s) {
   HD_TRY(hd_emit_matrix(e, s->op, HD_ARG_C, HD_ARG_STRIDE_C, elem, &c));
   HD_TRY(hd_emit_arg(e, s->op, HD_ARG_LDC, &ldc));
   s->c = make_view(e, s, c, ldc, elem, hd_op_is(s->op, HD_ATTR_C_ORDER, "col_major"));
+  if (s->c.col_major && s->c.bytes == 2 && s->run == 2 && !s->pair && !s->to &&
+      !hd_act_is_user(s->act))
+    hd_emit_open_c_words(e, s);
   return HEDDLE_OK;
 }
 

@@ -216,7 +216,7 @@ static hd_inputs *read_blocks(hd_emitter *e, const hd_strip *s, int64_t first) {
   return in;
 }
 
-/* Loads the next slice's vectors while this slice is finished and stored. */
+/* Loads the next slice's inputs while this slice is finished and stored. */
 static void finish_slice(hd_emitter *e, const hd_strip *s, hd_pair *pair) {
   bool is_read = e->ahead && e->ahead->op == s->op;
   int64_t blocks;
@@ -244,7 +244,7 @@ heddle_status hd_emit_op_stage_tile(hd_emitter *e, const hd_op *op) {
   hd_pair *pair = HD_NEW_ARRAY(&e->arena, hd_pair, 2 * s.n_blocks);
   if (s.user)
     hd_emit_finish_user(e, &s, s.n_blocks, pair);
-  else if (hd_emit_reads_vectors(&s))
+  else if (hd_emit_reads_ahead(&s))
     finish_slice(e, &s, pair);
   else
     hd_emit_finish_all(e, &s, 0, s.n_blocks, true, pair);

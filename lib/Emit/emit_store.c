@@ -26,12 +26,15 @@ static hd_pair finish_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in
 
 /* How many blocks ahead inputs are loaded. A load takes hundreds of clocks. If only vectors are
  * read, registers suffice for many blocks besides the accumulators of 256, or up to 128, columns;
- * with 160 columns, or several CTAs per SM, a warp would spill. */
+ * with 160 columns, or several CTAs per SM, a warp would spill. C in words takes two registers for
+ * a block. */
 static int32_t read_ahead(const hd_emitter *e, const hd_strip *s) {
   enum { WHOLE = 32, HALF = 16, VECTOR = 16 };
   bool one = s->has_bias_n != (s->scale_b.at != NULL);
   bool room = (s->n_blocks == WHOLE || s->n_blocks <= HALF) &&
               hd_op_int(e->kernel, HD_ATTR_MIN_CTAS, 1) == 1;
+  if (s->c_words)
+    return GROUP;
   return !hd_emit_reads_vectors(s) || !room ? AHEAD : one ? VECTOR : VECTOR / 2;
 }
 

@@ -34,6 +34,14 @@ typedef struct hd_along {
 
 enum { HD_MOST_RUN = 16 };
 
+/* How a lane loads two rows of a column of C together (emit_c_words.c). */
+typedef struct hd_c_words {
+  LLVMValueRef at;           /* pointer to (row0 + 2 * (lane % 4), col0 + lane / 4) */
+  LLVMValueRef columns_left; /* i32: from that column on */
+  LLVMValueRef both[2];      /* i1, by h: both rows exist, and their address is aligned */
+  LLVMValueRef each[2][2];   /* i1, by h: otherwise, whether a row exists */
+} hd_c_words;
+
 typedef struct hd_strip {
   const hd_op *op;
   heddle_elem acc_elem;
@@ -49,6 +57,7 @@ typedef struct hd_strip {
    * `d` then begins at column 0. NULL: columns are not scattered. */
   LLVMValueRef *to, n_columns; /* of D */
   hd_view d, c;
+  const hd_c_words *c_words; /* NULL: C is loaded an element, or a run, at a time */
   bool integer; /* the whole epilogue is in i32 */
   bool finished;        /* finish.tile has applied the epilogue: only factors are left */
   LLVMValueRef factors; /* i32 address of this lane's column factors; NULL: none */
@@ -73,6 +82,7 @@ static inline int32_t hd_part_offset(int32_t i) {
  * in f32 (integer epilogues: i32). NULL: absent. */
 typedef struct hd_inputs {
   LLVMValueRef c[2][2], bias[2], scale_b[2];
+  LLVMValueRef c_word[2]; /* by h: C as hd_emit_take_c_words takes it */
 } hd_inputs;
 
 /* Inputs of a stage.tile that were loaded during the previous one, because a load takes as long as
@@ -114,6 +124,8 @@ heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s);
 void hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool checked, hd_inputs *in);
 /* Whether the epilogue reads only vectors along n: one register per column for all rows. */
 bool hd_emit_reads_vectors(const hd_strip *s);
+/* Whether its inputs are loaded long before they are needed: such vectors, or C in words. */
+bool hd_emit_reads_ahead(const hd_strip *s);
 /* Loads n blocks together (only if hd_emit_reads_at_once): wide loads without predicates if all
  * columns exist and pairs are aligned, else checked loads. */
 bool hd_emit_reads_at_once(const hd_emitter *e, const hd_strip *s);
@@ -144,6 +156,14 @@ hd_place hd_emit_place(hd_emitter *e, const hd_strip *s, const hd_view *view, in
 LLVMValueRef hd_emit_scattered(hd_emitter *e, const hd_strip *s, int32_t b, LLVMValueRef x);
 /* The address in column `column` that corresponds to `ptr` in column 0. */
 hd_place hd_emit_in_column(hd_emitter *e, const hd_strip *s, LLVMValueRef ptr, LLVMValueRef column);
+
+/* --- emit_c_words.c --- */
+/* For a column-major C of 16-bit types, without pairs, runs and scattered columns. */
+void hd_emit_open_c_words(hd_emitter *e, hd_strip *s);
+/* Loads block b, by h; zeros outside of m x n. */
+void hd_emit_read_c_words(hd_emitter *e, const hd_strip *s, int32_t b, LLVMValueRef words[2]);
+/* The two elements of this lane's row, in f32 or i32. For whole warps. */
+void hd_emit_take_c_words(hd_emitter *e, const hd_strip *s, LLVMValueRef word, LLVMValueRef out[2]);
 
 /* --- emit_store.c --- */
 /* Reads everything of a store.tile or stage.tile except the destination. */
