@@ -126,7 +126,7 @@ static void wgmma_clocks(unit *u) {
   u->issue_s = count_copies(u->p, s) * c->issue_clocks / c->clock_hz;
   if (is_gathered(u->p, s))
     u->issue_s = gather_seconds(u->p, s, c);
-  else if (hd_schedule_gathers(u->p, s)) /* the scales of B */
+  else if (s->b_path == HD_B_COPIED && hd_schedule_gathers(u->p, s)) /* the scales of B */
     u->issue_s += c->gather_s + s->tile_n * c->gather_column_s;
 }
 

@@ -93,7 +93,8 @@ def time_graphs(graphs, rounds=7, seconds=0.02):
 
 
 def kernels_of(function, rounds=5, shown=24):
-    """The kernels that a call runs, with number and mean time in µs per call, the longest first; and their sum."""
+    """The kernels that a call runs, with number, mean time and mean idle time before them in µs per call, the longest first;
+    and the sums."""
     for _ in range(2):
         function()
     torch.cuda.synchronize()
@@ -101,10 +102,17 @@ def kernels_of(function, rounds=5, shown=24):
         for _ in range(rounds):
             function()
         torch.cuda.synchronize()
-    rows = sorted(((e.device_time_total / rounds, e.count / rounds, e.key) for e in profile.key_averages()
-                   if e.device_time_total), reverse=True)
-    lines = [f"{us:10.1f} us {count:6.1f} x {name[:90]}" for us, count, name in rows[:shown]]
-    return "\n".join([*lines, f"{sum(row[0] for row in rows):10.1f} us in all, {sum(row[1] for row in rows):.0f} kernels"])
+    events = sorted((e.time_range.start, e.time_range.end, e.name) for e in profile.events()
+                    if e.device_type == torch.autograd.DeviceType.CUDA)
+    rows, last = {}, events[0][0] if events else 0
+    for start, end, name in events:
+        us, idle, count = rows.get(name, (0, 0, 0))
+        rows[name] = us + end - start, idle + max(start - last, 0), count + 1
+        last = max(last, end)
+    rows = sorted(((us / rounds, idle / rounds, count / rounds, name) for name, (us, idle, count) in rows.items()), reverse=True)
+    lines = [f"{us:10.1f} us {idle:6.1f} idle {count:6.1f} x {name[:90]}" for us, idle, count, name in rows[:shown]]
+    us, idle, count = (sum(row[i] for row in rows) for i in range(3))
+    return "\n".join([*lines, f"{us:10.1f} us in all, {idle:.1f} idle, {count:.0f} kernels"])
 
 
 def capture(function):
