@@ -103,8 +103,18 @@ HEDDLE_API void heddle_problem_set_accumulator(heddle_problem *problem, heddle_e
 HEDDLE_API void heddle_problem_set_bias(heddle_problem *problem, heddle_elem type,
                                         heddle_dim along);
 /* f32 scales of A and B in device memory: one for the matrix, or one for each of the m rows of A or
- * n columns of B. They are applied before alpha, beta and bias. */
-typedef enum heddle_scale { HEDDLE_SCALE_NONE, HEDDLE_SCALE_ONE, HEDDLE_SCALE_VECTOR } heddle_scale;
+ * n columns of B. They are applied before alpha, beta and bias. HEDDLE_SCALE_SUMSQ, for B only: the
+ * kernel computes the scale of a column as 1 / sqrt(sum / k + eps), an RMSNorm without its weight.
+ * The argument scale_b then has sums of squares of the column, as a product with
+ * heddle_problem_set_reduce "sumsq" has stored them: element i * ldsb + j is for rows 128 i to
+ * 128 i + 127 of column j of B. ldsb and eps (f32) are arguments, too. One product, or groups
+ * without gather_b; no block scales. */
+typedef enum heddle_scale {
+  HEDDLE_SCALE_NONE,
+  HEDDLE_SCALE_ONE,
+  HEDDLE_SCALE_VECTOR,
+  HEDDLE_SCALE_SUMSQ
+} heddle_scale;
 HEDDLE_API void heddle_problem_set_scales(heddle_problem *problem, heddle_scale a, heddle_scale b);
 /* Scales of A and of B for each `block` elements of k (ue8m0, ue4m3; on sm_90a f32 for blocks of
  * 128), in k-block order, or in tile order on targets with tcgen05 (heddle/block_scale.h). Both

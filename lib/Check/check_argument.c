@@ -16,6 +16,7 @@ static const struct use {
             {HD_OP_STORE_TILE, HD_AT_store_tile_d, -1, HD_ARG_D},
             {HD_OP_COPY_OUT, HD_AT_copy_out_map, -1, HD_ARG_D},
             {HD_OP_SCALE_TILE, HD_AT_scale_tile_scales, -1, HD_ARG_SCALE_D},
+            {HD_OP_SCALE_COLUMNS, HD_AT_scale_columns_sums, -1, HD_ARG_SCALE_B},
             {HD_OP_PARTIAL_STORE, HD_AT_partial_store_workspace, -1, HD_ARG_WORKSPACE},
             {HD_OP_PARTIAL_SUM, HD_AT_partial_sum_workspace, -1, HD_ARG_WORKSPACE},
             {HD_OP_LAST_ARRIVER, HD_AT_last_arriver_workspace, -1, HD_ARG_WORKSPACE},

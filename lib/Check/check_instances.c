@@ -82,7 +82,7 @@ static shape shape_of(const hd_ck_program *p) {
   s.tiles = TILES;
   for (int32_t i = 0; i < p->n_buffers; i++) {
     const hd_ck_ring *b = &p->buffers[i];
-    if (b->layout == HD_CK_BOX || b->op == hd_ck_statistics(p->kernel))
+    if (b->layout == HD_CK_BOX || hd_ck_is_statistics(p->kernel, b->op))
       continue;
     s.stages = b->stages > s.stages ? b->stages : s.stages;
     if (b->n_slabs > 0)

@@ -149,6 +149,7 @@ static run_op *const run_ops[HD_N_OPS] = {
     [HD_OP_FINISH_TILE] = hd_ck_finish_tile,
     [HD_OP_REDUCE_TILE] = hd_ck_reduce_tile,
     [HD_OP_SCALE_TILE] = hd_ck_scale_tile,
+    [HD_OP_SCALE_COLUMNS] = hd_ck_scale_columns,
     [HD_OP_PARTIAL_STORE] = hd_ck_partial_store,
     [HD_OP_PARTIAL_SUM] = hd_ck_partial_sum,
     [HD_OP_PARTIAL_SEND] = hd_ck_partial_send,

@@ -44,7 +44,7 @@ static const hd_attr_key epilogue[] = {
     HD_ATTR_C,       HD_ATTR_BIAS,    HD_ATTR_ALPHA,       HD_ATTR_BETA,
     HD_ATTR_SCALE_A, HD_ATTR_SCALE_B, HD_ATTR_BIAS_TYPE,   HD_ATTR_C_TYPE,
     HD_ATTR_C_ORDER, HD_ATTR_BIAS_ALONG, HD_ATTR_SCALE_A_ONE, HD_ATTR_SCALE_B_ONE,
-    HD_ATTR_SCATTER_D, HD_ATTR_REDUCE, HD_ATTR_SCALE_D};
+    HD_ATTR_SCATTER_D, HD_ATTR_REDUCE, HD_ATTR_SCALE_D, HD_ATTR_STATISTIC};
 
 /* An attribute of the epilogue in words, for messages. */
 static const char *word_of(const hd_op *op, hd_attr_key key) {
@@ -81,6 +81,20 @@ static void check_statistic(hd_ck_kernel *k, const hd_op *op, bool makes) {
     if (strcmp(got, expected))
       return differ(k, op, hd_attr_name(keys[i]), got, expected);
   }
+}
+
+/* Scales of columns must be computed from the problem's statistic and its eps. Their sums and pitch
+ * are compared elsewhere (check_argument.c, check_columns.c). */
+static void check_columns(hd_ck_kernel *k, const hd_op *op) {
+  const hd_op *eps = hd_scale_columns_eps(op)->op;
+  const char *got = word_of(op, HD_ATTR_STATISTIC);
+  const char *expected = word_of(k->program.product.op, HD_ATTR_STATISTIC);
+  if (strcmp(got, expected))
+    differ(k, op, hd_attr_name(HD_ATTR_STATISTIC), got, expected);
+  if (!eps || eps->kind != HD_OP_ARG || hd_op_arg(eps) != HD_ARG_EPS)
+    differ(k, op, "eps",
+           eps && eps->kind == HD_OP_ARG ? hd_arg_name(hd_op_arg(eps)) : "another value",
+           "the argument eps");
 }
 
 static void check_buffer(hd_ck_kernel *k, const hd_op *op) {
@@ -162,6 +176,8 @@ static heddle_status check_op(void *user, hd_op *op) {
     check_finished(k, op);
   else if (op->kind == HD_OP_REDUCE_TILE || op->kind == HD_OP_SCALE_TILE)
     check_statistic(k, op, op->kind == HD_OP_SCALE_TILE);
+  else if (op->kind == HD_OP_SCALE_COLUMNS)
+    check_columns(k, op);
   else if (op->kind == HD_OP_BUFFER)
     check_buffer(k, op);
   else if (op->kind == HD_OP_PROMOTE)

@@ -340,19 +340,20 @@ static void flatten(hd_ck_program *p, const hd_region *region, int32_t role) {
     }
 }
 
-const hd_op *hd_ck_statistics(const hd_op *kernel) {
+bool hd_ck_is_statistics(const hd_op *kernel, const hd_op *buffer) {
   const hd_op *scale = hd_find_op(kernel->regions[0], HD_OP_SCALE_TILE);
-  return scale ? hd_scale_tile_buffer(scale)->op : NULL;
+  const hd_op *columns = hd_find_op(kernel->regions[0], HD_OP_SCALE_COLUMNS);
+  return (scale && hd_scale_tile_buffer(scale)->op == buffer) ||
+         (columns && hd_scale_columns_buffer(columns)->op == buffer);
 }
 
 /* Least common multiple of twice the stages of every ring. Loops that carry numbers are run in
  * full: their values after a skip are unknown. */
 static int32_t find_period(const hd_ck_program *p) {
   enum { MAXIMUM = 256 };
-  const hd_op *statistics = hd_ck_statistics(p->kernel);
   int32_t period = 1;
   for (int32_t i = 0; i < p->n_buffers; i++) {
-    if (p->buffers[i].layout == HD_CK_BOX || p->buffers[i].op == statistics)
+    if (p->buffers[i].layout == HD_CK_BOX || hd_ck_is_statistics(p->kernel, p->buffers[i].op))
       continue; /* not a ring of a main loop */
     int32_t unit = 2 * p->buffers[i].stages, lcm = period;
     while (lcm % unit && lcm <= MAXIMUM)

@@ -89,8 +89,8 @@ void hd_ck_program_build(hd_ck_program *program, const hd_op *kernel);
 void hd_ck_program_free(hd_ck_program *program);
 /* The ring that a value names; NULL if no declaration defines the value. */
 const hd_ck_ring *hd_ck_buffer(const hd_ck_program *program, const hd_value *value);
-/* The buffer of the statistics of D, which is not a ring; NULL: the kernel has none. */
-const hd_op *hd_ck_statistics(const hd_op *kernel);
+/* Whether the buffer holds statistics of D, or scales of columns: it is not a ring. */
+bool hd_ck_is_statistics(const hd_op *kernel, const hd_op *buffer);
 const hd_ck_ring *hd_ck_barrier(const hd_ck_program *program, const hd_value *value);
 
 #endif

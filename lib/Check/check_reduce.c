@@ -18,6 +18,7 @@ void hd_ck_finish_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
   if (!hd_ck_store_strip(m, w, step, &row, &col, &g))
     return;
   hd_ck_store_fragments(m, w, step, row, col);
+  hd_ck_read_factors(m, w, step, g, row, col);
   hd_ck_frag made = hd_ck_no_frag;
   made.state = HD_CK_FRAG_READY;
   made.content = w->env[step->args[hd_first_acc(step->op)]].frag.content;

@@ -10,12 +10,14 @@ int64_t hd_ck_width(const hd_ck_extents *extents, int64_t g);
 /* Tag of one strip's part of a statistic, from (row, col) of matrix g on; with is_factor: tag of
  * the factors of the rows from there on. */
 uint64_t hd_ck_statistic_tag(int64_t g, int64_t row, int64_t col, bool is_factor);
+/* Tag of the scales of columns from `column` on, of which those before n exist. */
+uint64_t hd_ck_columns_tag(int64_t column, int64_t n);
 /* Rows of A for 128 rows of D, from the op's activation. */
 int64_t hd_ck_statistic_rows(const hd_op *op);
 /* Reads the region and returns its tag. */
 uint64_t hd_ck_read_statistic(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                               hd_ck_region region);
-/* Reads the factors of a store, if it has any, for the tile's columns from `col` on. */
+/* Reads the factors of an op with an epilogue, if it has any, for the columns from `col` on. */
 void hd_ck_read_factors(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t g,
                         int64_t row, int64_t col);
 
@@ -23,5 +25,8 @@ void hd_ck_read_factors(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
 void hd_ck_finish_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_reduce_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_scale_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+
+/* --- check_columns.c -------------------------------------------------------------------------- */
+void hd_ck_scale_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 
 #endif

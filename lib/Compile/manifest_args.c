@@ -45,7 +45,7 @@ static void set_size(hd_arg *arg, const hd_problem *p) {
 /* The pitch of block scales spans the scales of one k-block for all rows. */
 static void set_pitch(hd_arg *arg, const hd_problem *p) {
   const hd_dense *x = hd_problem_operand(p, arg->kind);
-  bool scales = arg->kind == HD_ARG_LDSA || arg->kind == HD_ARG_LDSB;
+  bool scales = p->block && (arg->kind == HD_ARG_LDSA || arg->kind == HD_ARG_LDSB);
   int32_t rows = arg->kind == HD_ARG_LDD && x->transposed ? hd_rows_of_d(p)
                  : arg->kind == HD_ARG_LDSA               ? p->block_rows
                                                           : 1;

@@ -220,18 +220,20 @@ static void read_c(hd_emitter *e, const hd_strip *s, int32_t b, int h, bool chec
 
 void hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool checked, hd_inputs *in) {
   LLVMValueRef bias[HD_MOST_RUN], scale[HD_MOST_RUN], c[2][HD_MOST_RUN];
-  if (s->factors)
-    return hd_emit_read_factors(e, s->factors, b, in->scale_b);
+  if (s->finished && s->factors)
+    return hd_emit_read_factors(e, s, b, in->scale_b);
   if (s->has_bias_n)
     read_along(e, s, &s->bias_n, s->integer, b, checked, bias);
   if (s->scale_b.at)
     read_along(e, s, &s->scale_b, false, b, checked, scale);
+  for (int32_t i = 0; s->factors && i < s->run; i += 2)
+    hd_emit_read_factors(e, s, b + i / 2, scale + i);
   for (int h = 0; h < 2 && s->has_c && !s->c_words; h++)
     read_c(e, s, b, h, checked, c[h]);
   for (int32_t i = 0; i < s->run; i++) {
     hd_inputs *block = &in[i / 2];
     block->bias[i % 2] = s->has_bias_n ? bias[i] : NULL;
-    block->scale_b[i % 2] = s->scale_b.at ? scale[i] : s->scale_b_one;
+    block->scale_b[i % 2] = s->scale_b.at || s->factors ? scale[i] : s->scale_b_one;
     for (int h = 0; h < 2; h++)
       block->c[h][i % 2] = s->has_c && !s->c_words ? c[h][i] : NULL;
   }
@@ -479,7 +481,10 @@ static heddle_status open_scales(hd_emitter *e, hd_strip *s) {
   LLVMValueRef a, b;
   if (s->has_scale_a)
     HD_TRY(hd_emit_matrix(e, s->op, HD_ARG_SCALE_A, HD_ARG_STRIDE_SCALE_A, HEDDLE_F32, &a));
-  if (s->has_scale_b)
+  bool statistic = hd_op_has(s->op, HD_ATTR_STATISTIC);
+  if (statistic)
+    s->factors = hd_emit_factors(e, s);
+  else if (s->has_scale_b)
     HD_TRY(hd_emit_matrix(e, s->op, HD_ARG_SCALE_B, HD_ARG_STRIDE_SCALE_B, HEDDLE_F32, &b));
   if (s->has_scale_a && hd_op_has(s->op, HD_ATTR_SCALE_A_ONE))
     s->scale_a[0] = s->scale_a[1] = load_one(e, a);
@@ -487,7 +492,7 @@ static heddle_status open_scales(hd_emitter *e, hd_strip *s) {
     load_rows(e, s, a, HEDDLE_F32, false, s->scale_a);
   if (s->has_scale_b && hd_op_has(s->op, HD_ATTR_SCALE_B_ONE))
     s->scale_b_one = load_one(e, b);
-  else if (s->has_scale_b)
+  else if (s->has_scale_b && !statistic)
     s->scale_b = open_along(e, s, b, HEDDLE_F32);
   if (hd_op_has(s->op, HD_ATTR_ALPHA))
     HD_TRY(hd_emit_arg(e, s->op, HD_ARG_ALPHA, &s->alpha));
@@ -534,7 +539,7 @@ static bool stays_integer(const hd_strip *s) {
 static heddle_status open_finished(hd_emitter *e, hd_strip *s) {
   s->has_c = s->has_bias = s->has_bias_n = s->has_scale_a = s->has_scale_b = false;
   if (hd_strip_factors_at(s->op) < s->op->n_operands)
-    s->factors = hd_emit_factors(e, s->op);
+    s->factors = hd_emit_factors(e, s);
   return HEDDLE_OK;
 }
 

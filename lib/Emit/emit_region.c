@@ -91,6 +91,7 @@ static const struct lowering {
     [HD_OP_FINISH_TILE] = {hd_emit_op_finish_tile, 80},
     [HD_OP_REDUCE_TILE] = {hd_emit_op_reduce_tile, 80},
     [HD_OP_SCALE_TILE] = {hd_emit_op_scale_tile, 80},
+    [HD_OP_SCALE_COLUMNS] = {hd_emit_op_scale_columns, 80},
     [HD_OP_PARTIAL_STORE] = {hd_emit_op_partial_store, 70},
     [HD_OP_PARTIAL_SUM] = {hd_emit_op_partial_sum, 70},
     [HD_OP_PARTIAL_SEND] = {hd_emit_op_partial_send, 90},

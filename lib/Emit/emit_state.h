@@ -226,7 +226,8 @@ hd_emit_fn hd_emit_op_tcgen05_mma, hd_emit_op_tcgen05_st, hd_emit_op_tcgen05_ld,
     hd_emit_op_tcgen05_alloc, hd_emit_op_tcgen05_address, hd_emit_op_tcgen05_dealloc,
     hd_emit_op_tcgen05_commit;
 hd_emit_fn hd_emit_op_store_tile, hd_emit_op_stage_tile, hd_emit_op_copy_out;
-hd_emit_fn hd_emit_op_finish_tile, hd_emit_op_reduce_tile, hd_emit_op_scale_tile;
+hd_emit_fn hd_emit_op_finish_tile, hd_emit_op_reduce_tile, hd_emit_op_scale_tile,
+    hd_emit_op_scale_columns;
 hd_emit_fn hd_emit_op_partial_store, hd_emit_op_partial_sum, hd_emit_op_last_arriver;
 hd_emit_fn hd_emit_op_partial_send, hd_emit_op_partial_add;
 hd_emit_fn hd_emit_op_prune_pack, hd_emit_op_mask_pack, hd_emit_op_quantize_pack;

@@ -60,7 +60,8 @@ typedef struct hd_strip {
   const hd_c_words *c_words; /* NULL: C is loaded an element, or a run, at a time */
   bool integer; /* the whole epilogue is in i32 */
   bool finished;        /* finish.tile has applied the epilogue: only factors are left */
-  LLVMValueRef factors; /* i32 address of this lane's column factors; NULL: none */
+  LLVMValueRef factors; /* i32 address of this lane's factors of columns, or unless `finished` of
+                           its scale_b; NULL: none */
   bool pair;
   bool has_c, has_bias, has_bias_n, has_scale_a, has_scale_b;
   LLVMValueRef alpha, beta, scale_b_one; /* NULL: absent */
@@ -184,9 +185,9 @@ void hd_emit_finish_user(hd_emitter *e, const hd_strip *s, int32_t end, hd_pair 
 /* --- emit_factor.c --- */
 /* The address of slot `slot` of a buffer of statistics. */
 LLVMValueRef hd_emit_statistic_slot(hd_emitter *e, const hd_value *buffer, LLVMValueRef slot);
-/* The shared address of a finished store's factors. Reads the factors of a block's two columns. */
-LLVMValueRef hd_emit_factors(hd_emitter *e, const hd_op *store);
-void hd_emit_read_factors(hd_emitter *e, LLVMValueRef factors, int32_t b, LLVMValueRef out[2]);
+/* The shared address of a strip's factors. Reads the factors of a block's two columns. */
+LLVMValueRef hd_emit_factors(hd_emitter *e, const hd_strip *s);
+void hd_emit_read_factors(hd_emitter *e, const hd_strip *s, int32_t b, LLVMValueRef out[2]);
 
 /* --- emit_put.c: stores as inline asm that contains the constant offsets and predicates. This
  * saves LLVM thousands of small instructions. --- */

@@ -253,7 +253,7 @@ static heddle_status check_enumerators(heddle_context *ctx, const heddle_problem
       {(int)p->d.order, HEDDLE_COL_MAJOR, "problem.order", "order of D", "heddle_order"},
       {(int)p->bias_along, HEDDLE_DIM_N, "problem.bias", "dim of the bias", "heddle_dim"},
       {(int)p->scale_a, HEDDLE_SCALE_VECTOR, "problem.scale", "scale of A", "heddle_scale"},
-      {(int)p->scale_b, HEDDLE_SCALE_VECTOR, "problem.scale", "scale of B", "heddle_scale"}};
+      {(int)p->scale_b, HEDDLE_SCALE_SUMSQ, "problem.scale", "scale of B", "heddle_scale"}};
   for (size_t i = 0; i < HD_COUNT(words); i++)
     if (words[i].value < 0 || words[i].value > words[i].most)
       REFUSE(words[i].rule, "got %s %d; legal: 0 to %d of %s", words[i].what, words[i].value,
@@ -361,8 +361,11 @@ static hd_value *build_scale(building *g, heddle_operand which, const char *oper
                              heddle_scale scale, heddle_dim along) {
   if (scale == HEDDLE_SCALE_NONE)
     return NULL;
-  return build_vector(g, which, operand, HEDDLE_F32,
-                      scale == HEDDLE_SCALE_VECTOR ? g->size[along] : NULL);
+  hd_value *made = build_vector(g, which, operand, HEDDLE_F32,
+                                scale != HEDDLE_SCALE_ONE ? g->size[along] : NULL);
+  if (scale == HEDDLE_SCALE_SUMSQ)
+    hd_op_set_str(g->m, made->op, HD_ATTR_STATISTIC, "sumsq");
+  return made;
 }
 
 /* The block scales of A (which 0) or B; NULL: none. */

@@ -142,12 +142,24 @@ static void check_shares(hd_verifier *v, const hd_op *role, const hd_op *op) {
                    (long long)cells, (long long)shares);
 }
 
+/* Each part of the role has slots of its own. */
+static void check_sets(hd_verifier *v, const hd_op *role, const hd_op *op) {
+  const hd_op *buffer = hd_scale_columns_buffer(op)->op;
+  int64_t across = hd_op_int(op, HD_ATTR_ACROSS, 1), sets = shares_of(v, role, op);
+  int64_t slots = buffer ? hd_op_int(buffer, HD_ATTR_STAGES, 0) : 0;
+  if (sets && slots != sets * across)
+    hd_verify_fail(v, op, "ir.among", "%lld slots for %lld parts of the role; legal: %lld",
+                   (long long)slots, (long long)sets, (long long)(sets * across));
+}
+
 static heddle_status note_op(void *user, hd_op *op) {
   struct id_user *ids = user;
   if (op->kind == HD_OP_ROLE_SYNC)
     note_ids(ids, op);
   else if (op->kind == HD_OP_SCALE_TILE)
     check_shares(ids->v, ids->role, op);
+  else if (op->kind == HD_OP_SCALE_COLUMNS)
+    check_sets(ids->v, ids->role, op);
   return HEDDLE_OK;
 }
 

@@ -106,6 +106,7 @@ static const struct storage_rule {
     {HD_OP_GROUP_FIND, HD_AT_group_find_buffer, false, "linear"},
     {HD_OP_REDUCE_TILE, HD_AT_reduce_tile_buffer, false, "linear"},
     {HD_OP_SCALE_TILE, HD_AT_scale_tile_buffer, false, "linear"},
+    {HD_OP_SCALE_COLUMNS, HD_AT_scale_columns_buffer, false, "linear"},
 };
 
 static void check_storage(hd_verifier *v, const hd_op *op) {

@@ -141,7 +141,9 @@ static void add_inputs(hd_strbuf *out, const hd_manifest *m) {
   } inputs[] = {{HD_ARG_C, order_name(m->c_col_major, "m x n", "n x m")},
                 {HD_ARG_BIAS, m->bias_along_n ? "n values" : "m values"},
                 {HD_ARG_SCALE_A, m->scale_a_one ? "1 value" : "m values"},
-                {HD_ARG_SCALE_B, m->scale_b_one ? "1 value" : "n values"}};
+                {HD_ARG_SCALE_B, m->scale_b_statistic ? "rows of n sums"
+                                 : m->scale_b_one     ? "1 value"
+                                                      : "n values"}};
   const char *separator = " * ";
   for (size_t i = 0; i < HD_COUNT(inputs); i++) {
     const hd_arg *arg = hd_manifest_arg(m, inputs[i].kind);
@@ -213,6 +215,10 @@ static void add_problem(hd_strbuf *out, const launcher *l) {
                      strcmp(m->statistic, "scale") == 0 ? "the scale that divides"
                      : strcmp(m->statistic, "sumsq") == 0 ? "the sum of squares"
                                                           : "the largest absolute value");
+  if (m->scale_b_statistic)
+    hd_strbuf_add(out,
+                  " * scale_b: sums of squares of rows 128 i to 128 i + 127 of column j of b at\n"
+                  " * i * ldsb + j; the scale of the column is 1 / sqrt(their sum / k + eps)\n");
   hd_strbuf_add(out, " *\n");
   hd_strbuf_add(out, " * Sizes and strides are in elements; pointers are device addresses. */\n");
 }

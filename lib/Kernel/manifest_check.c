@@ -115,6 +115,8 @@ static heddle_status check_scales(heddle_context *ctx, const hd_manifest *manife
   for (size_t i = 0; i < HD_COUNT(kinds); i++) {
     bool there = hd_manifest_arg(manifest, kinds[i]) != NULL;
     bool is_pitch = hd_arg_class_of(kinds[i]) != HEDDLE_CLASS_PTR;
+    if (kinds[i] == HD_ARG_LDSB && manifest->scale_b_statistic)
+      continue; /* check_column_statistic */
     if (there != (manifest->scale_block > 0 && !(is_pitch && manifest->scale_tiles)))
       return refuse(ctx, "manifest.scale-block", "scale_block: got %d%s %s argument %s",
                     manifest->scale_block, manifest->scale_tiles ? " in tiles" : "",
@@ -143,6 +145,26 @@ static heddle_status check_statistic(heddle_context *ctx, const hd_manifest *man
       return refuse(ctx, "manifest.statistic", "argument %s: got %s; legal: one with a statistic, "
                     "none without",
                     hd_arg_name(kinds[i]), manifest->statistic ? "none" : "one");
+  return HEDDLE_OK;
+}
+
+/* A scale_b from a statistic has a pitch and eps; no other scale_b has an eps. */
+static heddle_status check_column_statistic(heddle_context *ctx, const hd_manifest *manifest) {
+  static const hd_arg_kind kinds[] = {HD_ARG_SCALE_B, HD_ARG_LDSB, HD_ARG_EPS};
+  const char *statistic = manifest->scale_b_statistic;
+  if (statistic && strcmp(statistic, "sumsq") != 0)
+    return refuse(ctx, "manifest.statistic", "scale_b_statistic: got %.40s; legal: sumsq",
+                  statistic);
+  if (statistic && (manifest->scale_b_one || manifest->scale_block))
+    return refuse(ctx, "manifest.statistic",
+                  "scale_b_statistic: got %s with %s; legal: without both", statistic,
+                  manifest->scale_b_one ? "scale_b_one" : "scale_block");
+  for (size_t i = statistic ? 0 : HD_COUNT(kinds) - 1; i < HD_COUNT(kinds); i++)
+    if ((hd_manifest_arg(manifest, kinds[i]) != NULL) != (statistic != NULL))
+      return refuse(ctx, "manifest.statistic",
+                    "argument %s: got %s %s scale_b_statistic; legal: both, or neither",
+                    hd_arg_name(kinds[i]), statistic ? "none" : "one",
+                    statistic ? "beside" : "without");
   return HEDDLE_OK;
 }
 
@@ -231,6 +253,7 @@ static heddle_status check_args(heddle_context *ctx, const hd_manifest *manifest
   }
   HD_TRY(check_batch(ctx, manifest));
   HD_TRY(check_statistic(ctx, manifest));
+  HD_TRY(check_column_statistic(ctx, manifest));
   return check_scales(ctx, manifest);
 }
 

@@ -4,7 +4,8 @@
 bool hd_is_copy(const hd_op *op) {
   uint32_t effects = hd_op_effects(op->kind);
   return (effects & HD_EFFECT_RD_GLOBAL) && (effects & HD_EFFECT_WR_SHARED) &&
-         op->kind != HD_OP_STAGE_TILE && op->kind != HD_OP_GROUP_TABLE;
+         op->kind != HD_OP_STAGE_TILE && op->kind != HD_OP_GROUP_TABLE &&
+         op->kind != HD_OP_SCALE_COLUMNS;
 }
 
 bool hd_is_read(const hd_op *op) {

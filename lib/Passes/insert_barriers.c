@@ -17,7 +17,8 @@
  *            barriers signals the metadata there to the MMA warp, commits release the stages, and
  *            the accumulators have a ring of their own (R9).
  *            Groups and statistics: the CTA synchronises after the table of groups; the warps of a
- *            role synchronise before and after they combine the statistics of a tile.
+ *            role synchronise before and after they combine the statistics of a tile, and between
+ *            their writes and reads of the scales of its columns.
  * Why here   roles and accesses are final, and fences depend on the position of the waits.
  * Does not   insert fences, wgmma groups or cp.async fences (insert_fences).
  */
@@ -300,10 +301,13 @@ static void place_lanes(hd_module *m, hd_op *kernel) {
 
 static bool is_scale(const hd_op *op) { return op->kind == HD_OP_SCALE_TILE; }
 
-static void meet_to_scale(hd_module *m, hd_builder b, const hd_op *scale) {
-  enum { ID = 1 };
+/* Named barriers, at most four each: the warps that combine statistics of D together may differ
+ * from those that share scales of columns. */
+enum { STATISTIC_ID = 1, COLUMN_ID = 5 };
+
+static void meet_to_scale(hd_module *m, hd_builder b, const hd_op *scale, int64_t id) {
   hd_op *sync = hd_build_op(&b, HD_OP_ROLE_SYNC, (hd_type){0}, 0);
-  hd_op_set_int(m, sync, HD_ATTR_ID, ID);
+  hd_op_set_int(m, sync, HD_ATTR_ID, id);
   if (hd_op_has(scale, HD_ATTR_AMONG))
     hd_op_set_int(m, sync, HD_ATTR_AMONG, hd_op_int(scale, HD_ATTR_AMONG, 0));
 }
@@ -315,9 +319,47 @@ static void place_statistics(hd_module *m, hd_op *kernel) {
   hd_accesses_find(kernel->regions[0], is_scale, &all);
   for (int32_t i = 0; i < all.n; i++) {
     bool again = hd_op_has(kernel, HD_ATTR_PERSISTENT) || hd_op_has(all.op[i], HD_ATTR_SCALE_D);
-    meet_to_scale(m, hd_builder_before(m, all.op[i]), all.op[i]);
+    meet_to_scale(m, hd_builder_before(m, all.op[i]), all.op[i], STATISTIC_ID);
     if (again)
-      meet_to_scale(m, hd_builder_after(m, all.op[i]), all.op[i]);
+      meet_to_scale(m, hd_builder_after(m, all.op[i]), all.op[i], STATISTIC_ID);
+  }
+  hd_accesses_free(&all);
+}
+
+static bool is_columns(const hd_op *op) { return op->kind == HD_OP_SCALE_COLUMNS; }
+
+/* Whether scales may be read from here on, or the op begins what a part of the warps executes. */
+static bool ends_main_loop(const hd_op *op) {
+  return op->kind == HD_OP_STORE_TILE || op->kind == HD_OP_STAGE_TILE ||
+         op->kind == HD_OP_FINISH_TILE || op->kind == HD_OP_PARTIAL_STORE ||
+         op->kind == HD_OP_PARTIAL_SEND;
+}
+
+static heddle_status find_end(void *user, hd_op *op) {
+  (void)user;
+  return ends_main_loop(op) ? HEDDLE_MISMATCH : HEDDLE_OK;
+}
+
+static bool has_end(hd_op *op) {
+  bool has = ends_main_loop(op);
+  for (int32_t i = 0; i < op->n_regions; i++)
+    has |= hd_walk(op->regions[i], find_end, NULL) != HEDDLE_OK;
+  return has;
+}
+
+/* Warps synchronise after the main loop, before they read the scales that others have written; and
+ * if there is another tile, before these are overwritten. */
+static void place_columns(hd_module *m, hd_op *kernel) {
+  hd_accesses all = {0};
+  hd_accesses_find(kernel->regions[0], is_columns, &all);
+  for (int32_t i = 0; i < all.n; i++) {
+    hd_op *at = all.op[i]->next;
+    while (at && !has_end(at))
+      at = at->next;
+    if (hd_op_has(kernel, HD_ATTR_PERSISTENT))
+      meet_to_scale(m, hd_builder_before(m, all.op[i]), all.op[i], COLUMN_ID);
+    if (at)
+      meet_to_scale(m, hd_builder_before(m, at), all.op[i], COLUMN_ID);
   }
   hd_accesses_free(&all);
 }
@@ -452,6 +494,7 @@ heddle_status hd_pass_insert_barriers(hd_pass_context *pass, hd_module *module) 
       place_groups(&r);
     place_lanes(module, kernel);
     place_statistics(module, kernel);
+    place_columns(module, kernel);
     place_arrival(module, kernel);
     place_groups_table(module, kernel);
     if (hd_op_has(kernel, HD_ATTR_DEPENDENT) && !hd_find_op(kernel->regions[0], HD_OP_GRID_WAIT))

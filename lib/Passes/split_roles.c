@@ -40,7 +40,7 @@ static bool is_store(const hd_op *op) {
   return op->kind == HD_OP_STORE_TILE || op->kind == HD_OP_PARTIAL_STORE ||
          op->kind == HD_OP_STAGE_TILE || op->kind == HD_OP_COPY_OUT ||
          op->kind == HD_OP_PARTIAL_SEND || op->kind == HD_OP_REDUCE_TILE ||
-         op->kind == HD_OP_SCALE_TILE;
+         op->kind == HD_OP_SCALE_TILE || op->kind == HD_OP_SCALE_COLUMNS;
 }
 
 /* All threads of the producer copy rows; otherwise one thread issues the copies. */

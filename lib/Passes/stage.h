@@ -42,6 +42,8 @@ typedef struct hd_stage {
   hd_value *sa, *sb, *sd,
       *partials; /* buffers; sd NULL: D is not staged; partials: of a cluster along k */
   hd_value *sr;  /* buffer: parts of statistics, and factors; NULL: none */
+  hd_column_slots columns; /* of the scales of B's columns; sets 0: none */
+  hd_value *sc;            /* buffer: these scales; NULL: none */
   hd_value *groups;    /* buffer: the table of groups; NULL: none */
   hd_value *scales[2]; /* buffers of block scales, of A and of B; NULL: none */
   hd_value *sums, *meta, *factors[2]; /* buffers in tensor memory; factors: block scales of A, B */
@@ -79,6 +81,8 @@ typedef struct hd_tile_place {
   hd_value *slot;           /* of the workspace, for the tile's first part */
   hd_value *g;        /* index of the product in a batch; NULL: no batch */
   hd_value *across;   /* which of the cells of statistics side by side; NULL: there is one */
+  hd_value *first_scales; /* the first slot of this warp's scales of columns; NULL: none */
+  int32_t offset;     /* tensor memory: columns of a slot before those that are stored */
   hd_value *end_n;    /* the end of the product's columns */
   hd_value *a_base;   /* i64: byte offset of the product's A; NULL: A is shared */
   hd_value *b_base, *b_g; /* i64: byte offset of B; i32: index in B's tensor map; NULL: shared */
@@ -135,6 +139,12 @@ void hd_stage_finish(hd_stage *st, hd_builder *b, const hd_tile_place *place,
 void hd_stage_parts(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                     const hd_stage_strips *strips, hd_value *const *results);
 void hd_stage_statistics(hd_stage *st, hd_builder *b, const hd_tile_place *place);
+/* Computes the scales of the tile's columns, if B has a statistic. Sets place->first_scales. */
+void hd_stage_columns(hd_stage *st, hd_builder *b, hd_tile_place *place, hd_value *warp);
+/* The slot with the scales of the columns that this warp stores; NULL: they are not computed. */
+hd_value *hd_stage_column_slot(hd_stage *st, hd_builder *b, const hd_tile_place *place);
+/* Adds the buffer with these scales and their slot to an op with an epilogue. slot NULL: none. */
+void hd_stage_add_scales(hd_stage *st, const hd_tile_place *place, hd_op *op, hd_value *slot);
 /* The cell (hd_reduce_slots) of this warp in a block of 128 rows of D. */
 hd_value *hd_stage_cell(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *block);
 /* Stores st->own_n columns, from place->col0 on. */

@@ -234,7 +234,7 @@ static void declare_args(hd_stage *st) {
                                         {HD_ARG_WORKSPACE, HD_ARG_WORKSPACE},
                                         {HD_ARG_M, HD_ARG_K},
                                         {HD_ARG_LDB, HD_ARG_LDSD},
-                                        {HD_ARG_ALPHA, HD_ARG_BETA},
+                                        {HD_ARG_ALPHA, HD_ARG_EPS},
                                         {HD_ARG_G, HD_ARG_T},
                                         {HD_ARG_STRIDE_A, HD_ARG_STRIDE_SCALE_B}};
   for (size_t i = 0; i < HD_COUNT(runs); i++)
@@ -363,6 +363,10 @@ static void declare_buffers(hd_stage *st) {
   if (st->slots.blocks)
     st->sr = declare_buffer(st, "statistics", st->slots.n_bytes, ALIGN, "linear", HEDDLE_F32,
                             st->slots.n)->results[0];
+  st->columns = hd_schedule_column_slots(&st->p, &st->s);
+  if (st->columns.sets)
+    st->sc = declare_buffer(st, "column_scales", st->columns.n_bytes, ALIGN, "linear", HEDDLE_F32,
+                            st->columns.n)->results[0];
   if (hd_is_grouped(&st->p))
     st->groups = declare_buffer(st, "groups", hd_schedule_group_bytes(&st->p), ALIGN, "linear",
                                 HEDDLE_S32, 1)->results[0];

@@ -172,6 +172,7 @@ void hd_stage_mma(hd_stage *st) {
   find_tile(st, &b, &tile);
   hd_tile_place place;
   hd_stage_tiles(st, &b, NULL, 0, &in, &place);
+  hd_stage_columns(st, &in, &place, tile.warp);
   hd_value *read = hd_first_slot(&in, st->s.stages);
   hd_value *write = prologue(st, &in, &place, read);
   hd_op *loop = stage_loop(st, &in, &place, &tile, write, read);

@@ -28,8 +28,10 @@ static hd_value *finish(hd_stage *st, hd_builder *b, const hd_tile_place *place,
   hd_value *row =
       hd_arith(b, HD_OP_ADD, place->row0, hd_arith_const(b, HD_OP_MUL, strip, HD_STRIP_ROWS));
   hd_type type = hd_type_frag(HEDDLE_F32, n * acc[0]->type.n);
+  hd_value *slot = hd_stage_column_slot(st, b, place);
   hd_op *op = hd_build_op(b, HD_OP_FINISH_TILE, type, 5, row, col, st->arg[HD_ARG_M], place->end_n,
                           place->g);
+  hd_stage_add_scales(st, place, op, slot);
   for (int32_t i = 0; i < n; i++)
     hd_op_add_operand(st->module, op, acc[i]);
   hd_stage_set_epilogue(st, op);

@@ -93,6 +93,8 @@ static void own_columns(hd_stage *st, hd_builder *b, const exchange *x, int32_t 
       send(st, b, hd_i32(b, owner), other, x->strips, x->acc);
   receive(st, b, owner, x->strips, x->acc, sum);
   own.col0 = hd_arith_const(b, HD_OP_ADD, own.col0, owner * st->own_n);
+  if (st->columns.across > 1)
+    own.across = hd_i32(b, owner);
   x->store(st, b, &own, x->strips, sum);
 }
 

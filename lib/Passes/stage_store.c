@@ -50,6 +50,8 @@ void hd_stage_set_epilogue(hd_stage *st, hd_op *op) {
     hd_op_set_str(m, op, HD_ATTR_USER, p->user);
   if (p->reduce)
     hd_op_set_str(m, op, HD_ATTR_REDUCE, p->reduce);
+  if (p->statistic)
+    hd_op_set_str(m, op, HD_ATTR_STATISTIC, p->statistic);
   if (p->c.op) {
     hd_op_set_elem(m, op, HD_ATTR_C_TYPE, p->c.elem);
     hd_op_set_str(m, op, HD_ATTR_C_ORDER, p->c.transposed ? "col_major" : "row_major");
@@ -67,10 +69,13 @@ hd_value *hd_stage_cell(hd_stage *st, hd_builder *b, const hd_tile_place *place,
   return hd_arith(b, HD_OP_ADD, first, place->across);
 }
 
-/* The slots of factors follow those of statistics (stage_reduce.c): one slot per cell. */
+/* The slots of factors follow those of statistics (stage_reduce.c): one slot per cell. Without
+ * statistics of D the factors are scales of B's columns. */
 static hd_value *factor_slot(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                              hd_value *strip) {
-  if (!st->sr || !st->p.scale_d)
+  if (!st->sr)
+    return hd_stage_column_slot(st, b, place);
+  if (!st->p.scale_d)
     return NULL;
   hd_value *block = hd_arith_const(b, HD_OP_DIV, strip, hd_reduce_rows(&st->p) / HD_STRIP_ROWS);
   return hd_arith_const(b, HD_OP_ADD, hd_stage_cell(st, b, place, block),
@@ -78,9 +83,10 @@ static hd_value *factor_slot(hd_stage *st, hd_builder *b, const hd_tile_place *p
 }
 
 /* Results of finish.tile are only converted, and multiplied by the factors of their rows. */
-static void add_factors(hd_stage *st, hd_op *op, hd_value *slot) {
-  if (st->sr)
-    hd_op_set_flag(st->module, op, HD_ATTR_FINISHED);
+static void add_factors(hd_stage *st, const hd_tile_place *place, hd_op *op, hd_value *slot) {
+  if (!st->sr)
+    return hd_stage_add_scales(st, place, op, slot);
+  hd_op_set_flag(st->module, op, HD_ATTR_FINISHED);
   if (!slot)
     return;
   hd_op_add_operand(st->module, op, st->sr);
@@ -99,7 +105,7 @@ void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_
   int32_t n_blocks = 0;
   if (place->g)
     hd_op_add_operand(st->module, op, place->g);
-  add_factors(st, op, factors);
+  add_factors(st, place, op, factors);
   for (int32_t i = 0; i < n_acc; i++) {
     hd_op_add_operand(st->module, op, acc[i]);
     n_blocks += acc[i]->type.n / BLOCK_ELEMS;
@@ -126,7 +132,7 @@ void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *pla
                               st->arg[HD_ARG_M], place->end_n);
     if (place->g)
       hd_op_add_operand(st->module, fill, place->g);
-    add_factors(st, fill, factors);
+    add_factors(st, place, fill, factors);
     hd_op_add_operand(st->module, fill, acc);
     hd_op_set_int(st->module, fill, HD_ATTR_OFFSET, i * slot->cols);
     hd_stage_set_epilogue(st, fill);

@@ -117,10 +117,12 @@ static hd_value *load(hd_stage *st, hd_builder *b, hd_value *sums, const piece *
   return op->results[0];
 }
 
-static void store(hd_stage *st, hd_builder *b, const hd_tile_place *place, const piece *x,
+static void store(hd_stage *st, hd_builder *b, const hd_tile_place *of_tile, const piece *x,
                   hd_value *acc) {
-  hd_value *col = hd_arith_const(b, HD_OP_ADD, place->col0, x->col);
-  hd_stage_store(st, b, place, x->strip, col, &acc, 1);
+  hd_value *col = hd_arith_const(b, HD_OP_ADD, of_tile->col0, x->col);
+  hd_tile_place place = *of_tile;
+  place.offset = x->col;
+  hd_stage_store(st, b, &place, x->strip, col, &acc, 1);
 }
 
 /* Stores piece by piece. If the tile is divided, all pieces are loaded and summed first. */
@@ -140,7 +142,7 @@ static void store_tile(hd_stage *st, hd_builder *b, const hd_tile_place *place, 
 }
 
 /* The results of the warp's strips in slice i of the columns. */
-static void finish_slice(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+static void finish_slice(hd_stage *st, hd_builder *b, const hd_tile_place *of_tile,
                          const hd_stage_strips *strips, hd_value *sums, int32_t i,
                          hd_value **results) {
   enum { BLOCK = 8 };
@@ -148,8 +150,10 @@ static void finish_slice(hd_stage *st, hd_builder *b, const hd_tile_place *place
   hd_value *acc[STRIPS];
   for (int32_t j = 0; j < STRIPS; j++)
     acc[j] = load(st, b, sums, &(piece){strips->strip[j], i * width, width / BLOCK});
-  hd_value *col = hd_arith_const(b, HD_OP_ADD, place->col0, i * width);
-  hd_stage_finish(st, b, place, strips, col, 1, acc, results);
+  hd_value *col = hd_arith_const(b, HD_OP_ADD, of_tile->col0, i * width);
+  hd_tile_place place = *of_tile;
+  place.offset = i * width;
+  hd_stage_finish(st, b, &place, strips, col, 1, acc, results);
 }
 
 /* The same with statistics of D, a slice of the columns at a time. Several slices do not fit into
@@ -185,6 +189,7 @@ void hd_stage_tcgen05(hd_stage *st) {
   hd_tile_place place;
   hd_op *tiles = hd_stage_tiles(st, &b, carried, 2, &in, &place);
   hd_value **args = tiles->regions[0]->args;
+  hd_stage_columns(st, &in, &place, warp);
   carried[0] = stage_loop(st, &in, &place, warp, args[2], args[1]);
   carried[1] = hd_next_slot(&in, args[2], slots);
   if (st->sr)

@@ -152,6 +152,7 @@ void hd_stage_wgmma(hd_stage *st) {
   hd_stage_prefetch(st, &b, cursor);
   hd_tile_place place;
   hd_op *tiles = hd_stage_tiles(st, &b, &cursor, 1, &in, &place);
+  hd_stage_columns(st, &in, &place, rows.warp);
   hd_op *loop = stage_loop(st, &in, &place, &rows, tiles->regions[0]->args[1]);
   hd_value *acc[MAX_SLABS];
   memcpy(acc, loop->results + 1, sizeof *acc * (size_t)rows.slabs_each);

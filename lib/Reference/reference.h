@@ -49,6 +49,10 @@ typedef struct hd_reference {
   uint64_t first_column; /* index of column 0 for a user function; not used here */
   hd_matrix scale_a,
       scale_b; /* one per row, per column, row_stride apart (0: one for all); data NULL: 1 */
+  /* Sums of squares of B's columns, a row for each 128 of k: scale_b is 1 / sqrt(sum of the rows /
+   * k + eps). data NULL: scale_b as above. */
+  hd_matrix sums;
+  double eps;
   /* Scales of elements of A by (row, k / block), of B by (column, k / block); data NULL: 1. */
   hd_matrix block_a, block_b;
   unsigned block; /* a power of two of at most 128 */

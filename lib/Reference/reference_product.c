@@ -1,5 +1,6 @@
 /* Computes the product by panels of B: widens PANEL_K x PANEL_N elements to double once, then
  * multiplies each requested row of A with them. Skips the zeros of a dense A. */
+#include <math.h>
 #include <string.h>
 
 #include "Reference/reference.h"
@@ -10,6 +11,7 @@
 #include "Support/hash.h"
 
 enum { PANEL_K = 128, PANEL_N = 512, STRIP = 16, N_STRIPS = PANEL_N / STRIP };
+enum { SUM_ROWS = 128 /* elements of k for each row of sums */ };
 
 /* A panel of B as strips of STRIP columns: [strip][k][column]. Columns beyond N are zero. */
 typedef double panel[N_STRIPS][PANEL_K][STRIP];
@@ -159,10 +161,19 @@ static double scale_at(const hd_matrix *scale, uint64_t i) {
   return scale->data ? element(scale, i, 0) : 1;
 }
 
-static void finish_row(const hd_reference *r, uint64_t row, double *out) {
+static double column_scale(const hd_reference *r, uint64_t j) {
+  double sum = 0;
+  if (!r->sums.data)
+    return scale_at(&r->scale_b, j);
+  for (uint64_t i = 0; i * SUM_ROWS < r->k; i++)
+    sum += element(&r->sums, i, j);
+  return 1 / sqrt(sum / (double)r->k + r->eps);
+}
+
+static void finish_row(const hd_reference *r, uint64_t row, const double *columns, double *out) {
   double scale = scale_at(&r->scale_a, row);
   for (uint64_t j = 0; j < r->n; j++) {
-    double x = r->alpha * (out[j] * scale * scale_at(&r->scale_b, j));
+    double x = r->alpha * (out[j] * scale * columns[j]);
     if (r->c.data)
       x += r->beta * element(&r->c, row, j);
     if (r->bias.data)
@@ -178,13 +189,17 @@ heddle_status hd_reference_rows(heddle_context *ctx, const hd_reference *referen
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "reference.row",
                       "row %llu of a matrix of %llu rows",
                       (unsigned long long)row_at(rows, i), (unsigned long long)reference->m);
-  double(*b)[PANEL_K][STRIP] = hd_try_malloc(ctx, sizeof(panel), "a panel of B");
+  size_t n_bytes = sizeof(panel) + (size_t)reference->n * sizeof(double);
+  double(*b)[PANEL_K][STRIP] = hd_try_malloc(ctx, n_bytes, "a panel of B");
   if (!b)
     return HEDDLE_NO_MEMORY;
+  double *columns = (double *)b + sizeof(panel) / sizeof(double);
+  for (uint64_t j = 0; j < reference->n; j++)
+    columns[j] = column_scale(reference, j);
   memset(out, 0, n_rows * (size_t)reference->n * sizeof *out);
   multiply_all(reference, rows, n_rows, b, out);
   for (size_t i = 0; i < n_rows; i++)
-    finish_row(reference, row_at(rows, i), out + i * reference->n);
+    finish_row(reference, row_at(rows, i), columns, out + i * reference->n);
   hd_free(b);
   return HEDDLE_OK;
 }

@@ -239,6 +239,9 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_m
                   hd_rows_of_d(p);
   if (p->reduce)
     u.store_bytes += (double)s->tile_m / hd_reduce_rows(p) * s->tile_n * bytes_of(HEDDLE_F32);
+  /* The warps that store read a sum of squares per HD_REDUCE_ROWS of k before their main loop. */
+  if (p->statistic)
+    u.store_bytes += ceil_div(k, HD_REDUCE_ROWS) * s->tile_n * bytes_of(HEDDLE_F32);
   /* The last arriver of a tile writes its own partial and reads all others. */
   if (s->split_k > hd_schedule_along_k(s))
     u.reduce_s = (double)s->tile_m * s->tile_n * PARTIAL_BYTES * s->split_k / c->store_sm_bytes;

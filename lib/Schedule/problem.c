@@ -78,6 +78,8 @@ static heddle_status read_dense(heddle_context *ctx, hd_op *op, hd_problem *p) {
                      .ld = hd_op_int(op, HD_ATTR_LD, 0),
                      .divisible_by = hd_op_int(op, HD_ATTR_DIVISIBLE_BY, 1)};
   read_batch(op, slot);
+  if (slot == &p->scale_b)
+    p->statistic = hd_op_str(op, HD_ATTR_STATISTIC);
   return HEDDLE_OK;
 }
 
@@ -374,6 +376,7 @@ heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *pr
   hd_problem_share_columns(&p);
   HD_TRY(hd_problem_check_sizes(ctx, &p));
   HD_TRY(hd_problem_check_reduce(ctx, &p));
+  HD_TRY(hd_problem_check_statistic(ctx, &p));
   *problem = p;
   return HEDDLE_OK;
 }

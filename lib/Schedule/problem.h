@@ -46,6 +46,8 @@ typedef struct hd_problem {
   const char *reduce; /* the statistic of each 128 rows of a column of D; NULL: none */
   bool scale_d;       /* D is scaled by the statistic, and the scale is stored instead */
   hd_dense reduced;   /* where the statistic or scale is stored, f32 */
+  const char *statistic; /* scale_b is computed from this statistic of B's columns, of which
+                            argument scale_b has a row for each 128 of k; NULL: it is stored */
 } hd_problem;
 
 /* Reads a kernel at problem level, or at tile level including its `work` region. Checks the rules
@@ -140,6 +142,8 @@ heddle_status hd_problem_check_blocks(heddle_context *ctx, hd_problem *problem);
 void hd_problem_share_columns(hd_problem *problem);
 /* Checks the rules of a statistic of D, and of its scales. */
 heddle_status hd_problem_check_reduce(heddle_context *ctx, const hd_problem *problem);
+/* Checks the rules of a scale_b that is computed from a statistic. */
+heddle_status hd_problem_check_statistic(heddle_context *ctx, const hd_problem *problem);
 /* Checks the rules of a batch (strides, no overlap of D's matrices) and of groups. */
 heddle_status hd_problem_check_batch(heddle_context *ctx, const hd_problem *problem);
 /* An instruction of any target that scales blocks of its types, the nearest one by its scales'

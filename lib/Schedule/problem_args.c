@@ -27,8 +27,9 @@ const hd_dense *hd_problem_operand(const hd_problem *p, hd_arg_kind arg) {
   case HD_ARG_LDSA:
     return &p->block_a;
   case HD_ARG_BLOCK_SCALE_B:
-  case HD_ARG_LDSB:
     return &p->block_b;
+  case HD_ARG_LDSB: /* of the rows of a statistic, or of block scales */
+    return p->statistic ? &p->scale_b : &p->block_b;
   case HD_ARG_SCALE_D:
   case HD_ARG_LDSD:
     return &p->reduced;
@@ -92,6 +93,8 @@ bool hd_problem_takes(const hd_problem *p, hd_arg_kind arg) {
     return p->alpha;
   case HD_ARG_BETA:
     return p->beta;
+  case HD_ARG_EPS:
+    return p->statistic != NULL;
   case HD_ARG_NONE:
   case HD_ARG_TWIN:
   case HD_ARG_MASK:

@@ -1,4 +1,5 @@
-/* A statistic of each 128 rows of a column of D, stored with D or as the scale that divides D. */
+/* A statistic of each 128 rows of a column of D, stored with D or as the scale that divides D; and
+ * a scale_b that is computed from such a statistic of B. */
 #include "Schedule/problem.h"
 
 #define REFUSE(...)                                                                                \
@@ -27,4 +28,25 @@ heddle_status hd_problem_check_reduce(heddle_context *ctx, const hd_problem *p) 
            p->reduce, p->scatter ? "scatter_d" : "combine_d",
            p->scatter ? "scatter_d" : "combine_d");
   return check_instruction(ctx, p);
+}
+
+/* The statistic has one row for all products, and one column for each of B's; its pitch is ldsb. */
+heddle_status hd_problem_check_statistic(heddle_context *ctx, const hd_problem *p) {
+  if (!p->statistic)
+    return HEDDLE_OK;
+  const char *with = hd_is_batch(p) && !hd_is_grouped(p) ? "a batch"
+                     : p->gather                         ? "gather_b"
+                     : p->block                          ? "block scales"
+                                                         : NULL;
+  if (!with)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, p->scale_b.op->loc, "problem.statistic",
+                  "got scale_b with statistic = %s and %s; legal: %s; nearest: %s", p->statistic,
+                  with,
+                  p->block    ? "one of both, because ldsb is the pitch of either"
+                  : p->gather ? "a B whose columns are the products'"
+                              : "one product or groups",
+                  p->block    ? "a scale_b without statistic"
+                  : p->gather ? "without gather_b"
+                              : "a launch for each product");
 }

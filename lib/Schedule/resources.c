@@ -148,9 +148,27 @@ hd_reduce_slots hd_schedule_reduce_slots(const hd_problem *p, const hd_schedule 
   return x;
 }
 
+/* CTAs of a cluster along k store the columns of their own. All warps that load slices from tensor
+ * memory store all columns. */
+hd_column_slots hd_schedule_column_slots(const hd_problem *p, const hd_schedule *s) {
+  enum { LINE = 128 };
+  bool wgmma = hd_schedule_is_wgmma(s);
+  if (!p->statistic)
+    return (hd_column_slots){0};
+  hd_column_slots x = {.sets = wgmma && s->warps_m > HD_SLAB_STRIPS ? s->warps_m / HD_SLAB_STRIPS
+                                                                    : 1,
+                       .across = wgmma                      ? hd_schedule_owners(p, s)
+                                 : hd_schedule_is_tensor(s) ? 1
+                                                            : s->warps_n};
+  x.n = x.sets * x.across;
+  x.n_bytes = (s->tile_n / x.across * (int32_t)sizeof(float) + LINE - 1) / LINE * LINE;
+  return x;
+}
+
 static int32_t reduce_bytes(const hd_problem *p, const hd_schedule *s) {
   hd_reduce_slots x = hd_schedule_reduce_slots(p, s);
-  return x.n * x.n_bytes;
+  hd_column_slots columns = hd_schedule_column_slots(p, s);
+  return x.n * x.n_bytes + columns.n * columns.n_bytes;
 }
 
 static int32_t ring_bytes(const hd_problem *p, const hd_schedule *s) {

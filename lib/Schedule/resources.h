@@ -88,6 +88,15 @@ typedef struct hd_reduce_slots {
   int32_t n, n_bytes; /* number of slots; bytes per slot */
 } hd_reduce_slots;
 hd_reduce_slots hd_schedule_reduce_slots(const hd_problem *problem, const hd_schedule *schedule);
+/* Slots of shared memory with the scales of a tile's columns, which are computed from a statistic.
+ * Each set of warps that store independently (a warpgroup of wgmma, else all warps) has a slot for
+ * each part of the columns that a warp stores. */
+typedef struct hd_column_slots {
+  int32_t sets;       /* sets of warps; 0: there is no statistic */
+  int32_t across;     /* slots of a set, side by side */
+  int32_t n, n_bytes; /* number of slots; bytes per slot */
+} hd_column_slots;
+hd_column_slots hd_schedule_column_slots(const hd_problem *problem, const hd_schedule *schedule);
 
 /* Minimum request of shared memory for which an SM holds at most ctas_per_sm CTAs, including those
  * of the next kernel. Launched early, these would be distributed unevenly and slow this kernel. */

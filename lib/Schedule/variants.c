@@ -34,7 +34,9 @@ int32_t hd_run_align(const hd_problem *p, heddle_elem elem) {
 
 bool hd_reads_c_rows(const hd_problem *p) { return p->c.op && !p->c.transposed; }
 bool hd_reads_bias_n(const hd_problem *p) { return p->bias.op && p->bias_along_n; }
-bool hd_reads_scale_n(const hd_problem *p) { return p->scale_b.op && !p->scale_b.one; }
+bool hd_reads_scale_n(const hd_problem *p) {
+  return p->scale_b.op && !p->scale_b.one && !p->statistic;
+}
 
 /* Whether every launch can use the permuting kernel; else it depends on N or on an address. */
 static bool always_permutes(const hd_problem *p) {

@@ -189,8 +189,9 @@ static int64_t row_d(const suite_case *c) {
 static void print_scale(const suite_case *c, case_key key, const char *name, const char *length,
                         hd_strbuf *out) {
   if (!suite_case_is(c, key, "none"))
-    hd_strbuf_printf(out, "  %%%s: matrix<f32> = vector%s {type = f32, operand = %s}\n", name,
-                     suite_case_is(c, key, "one") ? "" : length, name);
+    hd_strbuf_printf(out, "  %%%s: matrix<f32> = vector%s {type = f32, operand = %s%s}\n", name,
+                     suite_case_is(c, key, "one") ? "" : length, name,
+                     suite_case_is(c, key, "sumsq") ? ", statistic = sumsq" : "");
 }
 
 /* ---- batches ---- */
@@ -417,7 +418,9 @@ void suite_case_request(const suite_case *c, trial_request *r) {
   r->size[HD_ARG_LDC] = row_c(c) + suite_case_int(c, CASE_ldc);
   r->size[HD_ARG_LDD] = row_d(c) + suite_case_int(c, CASE_ldd);
   r->size[HD_ARG_LDSA] = row_scales(c, CASE_m);
-  r->size[HD_ARG_LDSB] = row_scales(c, scales_of_b(c));
+  r->size[HD_ARG_LDSB] = suite_case_is(c, CASE_sb, "sumsq")
+                             ? suite_case_int(c, CASE_n) + suite_case_int(c, CASE_lds)
+                             : row_scales(c, scales_of_b(c));
   if (!suite_case_is(c, CASE_reduce, "none"))
     r->size[HD_ARG_LDSD] = suite_case_int(c, CASE_n) + suite_case_int(c, CASE_ldsd);
   if (suite_case_int(c, CASE_g))

@@ -232,6 +232,17 @@ static void add_vector(mutate_problem *p, const char *name, const char *of, cons
                      type, of, type, name);
 }
 
+/* Half of the scales of columns are computed from sums of squares, unless B has block scales. Does
+ * not advance the seed. */
+static void add_scale_b(const draw *d, mutate_problem *p, const char *of) {
+  uint64_t aside = *d->seed + 4;
+  if (of && *of && !d->types->scale && mutate_below(&aside, 2))
+    hd_strbuf_printf(&p->text, "  %%scale_b: matrix<f32> = vector %s{type = f32, "
+                     "operand = scale_b, statistic = sumsq}\n", of);
+  else
+    add_vector(p, "scale_b", of, "f32");
+}
+
 static void add_block_scale(const draw *d, mutate_problem *p, const char *rows,
                             const char *operand) {
   const char *type = d->types->scale;
@@ -256,7 +267,7 @@ static void add_epilogue(draw *d, mutate_problem *p, const epilogue *e) {
   }
   add_vector(p, "bias", e->bias, WORD(d, "f32 f16 bf16"));
   add_vector(p, "scale_a", e->scale_a, "f32");
-  add_vector(p, "scale_b", e->scale_b, "f32");
+  add_scale_b(d, p, e->scale_b);
   add_block_scale(d, p, "m", "a");
   add_block_scale(d, p, "n", "b");
   hd_strbuf_printf(&p->text, "  %%x: matrix<%s> = matmul %%a, %%b%s {acc = %s}\n", acc,

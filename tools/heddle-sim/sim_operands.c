@@ -50,7 +50,9 @@ static heddle_status read_arg(heddle_context *ctx, const hd_manifest *manifest, 
     if (end == value || *end || f == 0)
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg",
                       "got `%s`; legal: a number but 0", value);
-    *(kind == HD_ARG_ALPHA ? &request->alpha : &request->beta) = f;
+    *(kind == HD_ARG_ALPHA  ? &request->alpha
+      : kind == HD_ARG_BETA ? &request->beta
+                            : &request->eps) = f;
     return HEDDLE_OK;
   }
   int64_t whole = 0, fixed = hd_manifest_arg(manifest, kind)->fixed;

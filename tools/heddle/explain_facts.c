@@ -67,6 +67,11 @@ void explain_problem_facts(explained *e) {
                                      : "m",
                    scale_text(&p->scale_a, ", a scale of A", ", scales of A's rows"),
                    scale_text(&p->scale_b, ", a scale of B", ", scales of B's columns"));
+  if (p->statistic)
+    hd_strbuf_printf(explain_add(e, EXPLAIN_PROBLEM, "scale_b"),
+                     "1 / sqrt(%s / k + eps) of a column of B, from a sum for each %d of k, once "
+                     "per tile",
+                     p->statistic, HD_REDUCE_ROWS);
   if (p->reduce)
     hd_strbuf_printf(explain_add(e, EXPLAIN_PROBLEM, "reduce"),
                      "%s of each %d rows of a column of D, which one CTA has%s", p->reduce,

@@ -87,9 +87,10 @@ static heddle_status read_bias(heddle_context *ctx, heddle_problem *p, const cha
 }
 
 static heddle_status read_scales(heddle_context *ctx, heddle_problem *p, const problem_flags *f) {
-  static const char *const words[] = {"none", "one", "vector"};
+  static const char *const words[] = {"none", "one", "vector", "sumsq"};
+  enum { OF_A = 3 };
   int a, b;
-  HD_TRY(read_word(ctx, "--scale-a", f->scale_a, words, HD_COUNT(words), &a));
+  HD_TRY(read_word(ctx, "--scale-a", f->scale_a, words, OF_A, &a));
   HD_TRY(read_word(ctx, "--scale-b", f->scale_b, words, HD_COUNT(words), &b));
   heddle_problem_set_scales(p, (heddle_scale)a, (heddle_scale)b);
   return HEDDLE_OK;

@@ -53,7 +53,8 @@ typedef struct problem_flags {
       {"c", CLI_TEXT, &(f).c_type, "T", "add C, of type T and stored like D"},                     \
       {"scale-a", CLI_TEXT, &(f).scale_a, "S",                                                     \
        "f32 scales of A: one, or vector (one for each row)"}, {                                    \
-    "scale-b", CLI_TEXT, &(f).scale_b, "S", "f32 scales of B: one, or vector (one for each column)"\
+    "scale-b", CLI_TEXT, &(f).scale_b, "S",                                                        \
+        "f32 scales of B: one, vector (one for each column), or sumsq (from sums of squares)"      \
   }
 
 /* Whether any option was given. */

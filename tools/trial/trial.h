@@ -61,6 +61,7 @@ typedef enum trial_fault {
   TRIAL_FAULT_SCATTER,  /* or one of D, */
   TRIAL_FAULT_COMBINE,  /* or one of a sum */
   TRIAL_FAULT_STATISTIC, /* statistics of D: the pitch is one too large */
+  TRIAL_FAULT_COLUMNS,  /* statistics of B: likewise */
   TRIAL_FAULT_PAIRS     /* pairs: rows of gate and up are packed without interleaving */
 } trial_fault;
 
@@ -78,6 +79,7 @@ typedef struct trial_request {
   bool exact;                   /* operands are small integers, compared bit for bit */
   float alpha, beta;            /* 0: 1 (0.5 and 2 if exact, so that a missing factor is
                                    detected) */
+  float eps;                    /* 0: a value that is detected if it is missing */
   /* Offsets of the pointers from a multiple of 256, in bytes; vectors: bias and scales. */
   uint32_t offset_b, offset_d, offset_vectors;
   trial_fault fault;

@@ -198,7 +198,7 @@ static heddle_status add_packed(heddle_context *ctx, const hd_manifest *manifest
   for (int64_t i = 0; i <= last; i++)
     HD_TRY(pack(ctx, manifest, m, k, (uint8_t *)data->a_dense + (size_t)i * dense_bytes,
                 data->a_row_bytes, block->data + trial_before(&data->shape, HD_ARG_A, i)));
-  bool elsewhere = plant >= TRIAL_FAULT_SCALE && plant <= TRIAL_FAULT_STATISTIC;
+  bool elsewhere = plant >= TRIAL_FAULT_SCALE && plant <= TRIAL_FAULT_COLUMNS;
   if (plant == TRIAL_FAULT_NONE || elsewhere)
     return HEDDLE_OK;
   HD_TRY(trial_check_injectable(ctx, data));
@@ -235,7 +235,7 @@ static void set_values(const hd_manifest *manifest, const trial_request *request
   v[HD_ARG_LDC] = (uint64_t)s->ldc;
   v[HD_ARG_LDD] = (uint64_t)s->ldd;
   v[HD_ARG_LDSA] = (uint64_t)s->ldsa;
-  v[HD_ARG_LDSB] = (uint64_t)s->ldsb;
+  v[HD_ARG_LDSB] = (uint64_t)s->ldsb + (request->fault == TRIAL_FAULT_COLUMNS);
   v[HD_ARG_LDSD] = (uint64_t)s->ldsd + (request->fault == TRIAL_FAULT_STATISTIC);
   v[HD_ARG_G] = (uint64_t)s->g;
   v[HD_ARG_T] = (uint64_t)s->t;
@@ -286,6 +286,27 @@ static heddle_status add_scale(heddle_context *ctx, const trial_request *r, hd_a
   return HEDDLE_OK;
 }
 
+/* The launch reads the sums at the pitch of the fault, but the reference at the right one. */
+static heddle_status add_column_sums(heddle_context *ctx, const trial_request *r, double unit,
+                                     trial_data *data) {
+  bool plant = r->fault == TRIAL_FAULT_COLUMNS;
+  trial_stored s = trial_column_sums(&data->shape);
+  if (plant && s.rows < 2)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "trial.fault",
+                    "this product has one row of sums, wherever the next one would be");
+  if (plant)
+    HD_TRY(trial_check_injectable(ctx, data));
+  dense_operand o = {HD_ARG_SCALE_B, HEDDLE_F32, s, r->scale_b_file, r->offset_vectors, 0, 0};
+  o.stored.cols += plant;
+  o.stored.pitch += plant;
+  HD_TRY(add_dense(ctx, r->seed, &o, data));
+  if (!r->scale_b_file)
+    trial_fill_column_sums(r, unit, data);
+  data->eps = trial_eps(r, r->scale_b_file ? 1 : unit);
+  data->values.v[HD_ARG_EPS] = float_bits(data->eps);
+  return HEDDLE_OK;
+}
+
 static heddle_status add_scales(heddle_context *ctx, const hd_manifest *manifest,
                                 const trial_request *r, const limits *limit, trial_data *data) {
   const trial_shape *s = &data->shape;
@@ -294,6 +315,11 @@ static heddle_status add_scales(heddle_context *ctx, const hd_manifest *manifest
   if (a)
     HD_TRY(add_scale(ctx, r, HD_ARG_SCALE_A, manifest->scale_a_one ? 1 : s->m, r->scale_a_file,
                      unit, data));
+  if (manifest->scale_b_statistic)
+    return add_column_sums(ctx, r, a ? 1 : unit, data);
+  if (r->fault == TRIAL_FAULT_COLUMNS)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "trial.fault",
+                    "this product has no statistics of B");
   if (b)
     HD_TRY(add_scale(ctx, r, HD_ARG_SCALE_B, manifest->scale_b_one ? 1 : s->n, r->scale_b_file,
                      a ? 1 : unit, data));

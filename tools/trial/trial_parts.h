@@ -70,7 +70,7 @@ typedef struct trial_data {
                          row-major; NULL: none */
   size_t guard_bytes;
   hd_values values; /* sizes, pitches, scalars; the backend sets the pointers */
-  float alpha, beta;
+  float alpha, beta, eps;
 } trial_data;
 
 /* Generates or reads all operands, packs A, poisons D. Free with trial_data_free, even after a
@@ -118,6 +118,12 @@ heddle_status trial_operand_sizes(heddle_context *ctx, const hd_manifest *manife
 /* Injects the fault into a copy of A. */
 heddle_status trial_inject_fault(heddle_context *ctx, trial_fault plant, heddle_elem elem,
                                 const trial_shape *shape, void *dense, size_t row_bytes);
+
+/* ---- statistics of B (trial_columns.c) ---- */
+trial_stored trial_column_sums(const trial_shape *shape);
+/* Generates the sums, and eps, for scales of about `unit` with eps. */
+void trial_fill_column_sums(const trial_request *request, double unit, trial_data *data);
+float trial_eps(const trial_request *request, double unit);
 
 /* ---- statistics of D (trial_statistic.c) ---- */
 

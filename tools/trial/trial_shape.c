@@ -128,7 +128,8 @@ heddle_status trial_shape_resolve(heddle_context *ctx, const hd_manifest *manife
   /* The pitch of a k-block of all rows; for tiles, of the whole k-blocks of 128 rows. */
   int64_t each = trial_scales_a_k_block(manifest);
   choose_pitch(manifest, HD_ARG_LDSA, asked, trial_scaled_rows(manifest, s, 0) * each, &s->ldsa);
-  choose_pitch(manifest, HD_ARG_LDSB, asked, trial_scaled_rows(manifest, s, 1) * each, &s->ldsb);
+  int64_t scales_b = manifest->scale_b_statistic ? s->n : trial_scaled_rows(manifest, s, 1) * each;
+  choose_pitch(manifest, HD_ARG_LDSB, asked, scales_b, &s->ldsb);
   if (manifest->scale_tiles)
     s->ldsa = s->ldsb = (round_up(trial_scales_a_row(manifest, s), each) + 3) / 4 * 512;
   s->g = 1;

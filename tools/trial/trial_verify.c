@@ -19,6 +19,8 @@ enum {
 static const double user_error = 1e-6;
 /* Rounding error of the epilogue's f32 arithmetic. */
 static const double epilogue_error = 0x1p-22;
+/* Rounding error of a scale that is computed from sums in f32. */
+static const double column_error = 0x1p-21;
 
 /* ---- memory ---- */
 
@@ -217,7 +219,11 @@ static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
     r->bias = (hd_matrix){start(data, HD_ARG_BIAS, g, manifest->bias_along_n), manifest->bias_elem,
                           1, 1};
   r->scale_a = scale(data, HD_ARG_SCALE_A, g, manifest->scale_a_one);
-  r->scale_b = scale(data, HD_ARG_SCALE_B, g, manifest->scale_b_one);
+  if (manifest->scale_b_statistic)
+    r->sums = matrix(start(data, HD_ARG_SCALE_B, g, 1), HEDDLE_F32, s->ldsb, false);
+  else
+    r->scale_b = scale(data, HD_ARG_SCALE_B, g, manifest->scale_b_one);
+  r->eps = data->eps;
   const hd_arg *block_a = hd_manifest_arg(manifest, HD_ARG_BLOCK_SCALE_A);
   r->block = (unsigned)manifest->scale_block;
   if (block_a) {
@@ -258,7 +264,7 @@ static bool is_rounded(const hd_manifest *manifest, const hd_reference *r) {
   bool as_float = hd_act_of_gate(manifest->act) != HD_N_ACTS ||
                   (r->act != HD_ACT_NONE && r->act != HD_ACT_RELU) || is_float(&r->c) ||
                   is_float(&r->bias) || hd_manifest_arg(manifest, HD_ARG_ALPHA);
-  return r->scale_a.data || r->scale_b.data || (whole && as_float);
+  return r->scale_a.data || r->scale_b.data || r->sums.data || (whole && as_float);
 }
 
 /* Error bound of sums that are stored as `elem`. */
@@ -266,6 +272,7 @@ static double bound_of(const hd_manifest *manifest, const hd_reference *r, heddl
   bool promoted = r->block_b.data && r->block_b.elem == HEDDLE_F32;
   double bound = promoted ? hd_promoted_bound(elem, r->k)
                           : hd_error_bound(elem, manifest->a_elem, manifest->acc_elem, r->k);
+  bound += r->sums.data ? column_error : 0;
   return is_rounded(manifest, r) ? bound + epilogue_error : bound;
 }
 

@@ -87,9 +87,15 @@ static void scales_stand_in_the_text(void **state) {
                          "  %scale_b: matrix<f32> = vector {type = f32, operand = scale_b}\n"));
   assert_non_null(strstr(text, "epilogue %x, %scale_a, %scale_b {act = none, scale_a, scale_b}"));
   free(text);
+  heddle_problem_set_scales(p, HEDDLE_SCALE_NONE, HEDDLE_SCALE_SUMSQ);
+  text = build_text(p);
+  assert_non_null(strstr(text, "= vector %n {type = f32, operand = scale_b, statistic = sumsq}\n"));
+  free(text);
   heddle_context *ctx = heddle_context_create();
   heddle_module *module = NULL;
-  heddle_problem_set_scales(p, (heddle_scale)3, HEDDLE_SCALE_NONE);
+  heddle_problem_set_scales(p, HEDDLE_SCALE_SUMSQ, HEDDLE_SCALE_NONE); /* of B only */
+  assert_int_equal(heddle_problem_build(ctx, p, &module), HEDDLE_INVALID);
+  heddle_problem_set_scales(p, HEDDLE_SCALE_NONE, (heddle_scale)4);
   assert_int_equal(heddle_problem_build(ctx, p, &module), HEDDLE_INVALID);
   heddle_context_free(ctx);
   heddle_problem_free(p);

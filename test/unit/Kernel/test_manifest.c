@@ -269,7 +269,9 @@ static void what_combines_is_whole(void **state) {
 
 static void errors_name_key_value_and_range(void **state) {
   (void)state;
-  refused("\"heddle_manifest\": 12", "\"heddle_manifest\": 13", "manifest.version", "version 13");
+  refused("\"heddle_manifest\": 13", "\"heddle_manifest\": 14", "manifest.version", "version 14");
+  refused("\"kind\": \"alpha\"", "\"kind\": \"eps\"", "manifest.statistic",
+          "argument eps: got one without scale_b_statistic; legal: both, or neither");
   refused("\"scale_block\": 0", "\"scale_block\": 64", "manifest.scale-block",
           "got 64 without argument block_scale_a");
   refused("\"scale_tiles\": false", "\"scale_tiles\": true", "manifest.scale-block",
