@@ -22,7 +22,9 @@ static const char *d_order(const hd_product *p) {
 
 /* ---- the text ---- */
 
-static const char *scale_word(char scale) { return scale == 'v' ? "vector" : "one"; }
+const char *hd_product_scale_word(char scale) {
+  return scale == 'v' ? "vector" : scale == 's' ? "sumsq" : "one";
+}
 
 static const struct statistic {
   char letter;
@@ -67,9 +69,9 @@ void hd_product_print(const hd_product *p, char out[HD_PRODUCT_TEXT]) {
   if (e->reduce)
     hd_strbuf_printf(&s, " reduce=%s", hd_product_reduce_word(e->reduce));
   if (e->scale_a)
-    hd_strbuf_printf(&s, " scale_a=%s", scale_word(e->scale_a));
+    hd_strbuf_printf(&s, " scale_a=%s", hd_product_scale_word(e->scale_a));
   if (e->scale_b)
-    hd_strbuf_printf(&s, " scale_b=%s", scale_word(e->scale_b));
+    hd_strbuf_printf(&s, " scale_b=%s", hd_product_scale_word(e->scale_b));
   if (p->weights_ready)
     hd_strbuf_add(&s, " weights_ready");
   snprintf(out, HD_PRODUCT_TEXT, "%s", hd_strbuf_text(&s));
@@ -104,9 +106,10 @@ static bool is_act(const char *word) {
   return act != HD_N_ACTS;
 }
 
-static bool read_scale(const char *word, char *scale) {
+static bool read_scale(const char *word, bool of_b, char *scale) {
   *scale = *word;
-  return strcmp(word, "one") == 0 || strcmp(word, "vector") == 0;
+  return strcmp(word, "one") == 0 || strcmp(word, "vector") == 0 ||
+         (of_b && strcmp(word, "sumsq") == 0);
 }
 
 static bool read_count(const char *word, int64_t most, int64_t *count) {
@@ -142,9 +145,9 @@ static bool read_rest(const char *text, hd_product *p) {
     ok = ok && e->reduce;
   }
   if (take(&text, "scale_a=", word))
-    ok = ok && read_scale(word, &e->scale_a);
+    ok = ok && read_scale(word, false, &e->scale_a);
   if (take(&text, "scale_b=", word))
-    ok = ok && read_scale(word, &e->scale_b);
+    ok = ok && read_scale(word, true, &e->scale_b);
   p->weights_ready = take(&text, promise, NULL);
   return ok && *text == '\0';
 }
@@ -236,7 +239,7 @@ hd_product hd_product_of(const hd_problem *p, const int64_t hint_mnk[3]) {
                     .weights_ready = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY),
                     .epilogue = {.bias = !p->bias.op ? 0 : p->bias_along_n ? 'n' : 'm',
                                  .scale_a = scale_of(&p->scale_a),
-                                 .scale_b = scale_of(&p->scale_b),
+                                 .scale_b = p->statistic ? 's' : scale_of(&p->scale_b),
                                  .c = p->c.op != NULL,
                                  .reduce = p->scale_d ? 'q' : p->reduce ? *p->reduce : 0,
                                  .blocks = !hd_scales_promoted(p) ? 0
@@ -320,8 +323,9 @@ static const char *extent(int64_t size, char text[32]) {
 
 static void add_scale(hd_strbuf *s, const char *operand, char scale, const char *dim) {
   if (scale)
-    hd_strbuf_printf(s, "  %%%s: matrix<f32> = vector %s{type = f32, operand = %s}\n", operand,
-                     scale == 'v' ? dim : "", operand);
+    hd_strbuf_printf(s, "  %%%s: matrix<f32> = vector %s{type = f32, operand = %s%s}\n", operand,
+                     scale == 'o' ? "" : dim, operand,
+                     scale == 's' ? ", statistic = sumsq" : "");
 }
 
 /* Adds the ops of the block scales. */

@@ -10,7 +10,7 @@
 typedef struct hd_product_epilogue {
   char act[12];              /* "swiglu"; "": none */
   char bias;                 /* f32 bias along 'm' or 'n'; 0: none */
-  char scale_a, scale_b;     /* 'o': one scale, 'v': a vector; 0: none */
+  char scale_a, scale_b;     /* 'o': one scale, 'v': a vector; 0: none; b 's': sums of squares */
   bool c;                    /* C is added, with D's type and order */
   char blocks; /* f32 scales per 128 of k: in A 'r' per row, 'b' per 128 rows; 0: none */
   char reduce; /* per 128 rows of D: 'a': absmax, 's': sumsq, 'q': a scale that divides; 0: none */
@@ -33,7 +33,7 @@ enum { HD_PRODUCT_MOST_SIZE = 1 << 20 }; /* maximum of m, n and k */
 /* "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 n=16 k=4096 k_major row_major": the name of a record.
  * Optional words follow in alphabetical order: " act=swiglu", " bias=m", " blocks=128x128" (or
  * 1x128), " c", " g=12" (a batch), " groups=8", " reduce=scale", " scale_a=one",
- * " scale_b=vector", " weights_ready". */
+ * " scale_b=vector" (or sumsq), " weights_ready". */
 enum { HD_PRODUCT_TEXT = 256 };
 /* Whether the product has neither an epilogue nor block scales. */
 bool hd_product_is_plain(const hd_product *product);
@@ -56,6 +56,8 @@ int64_t hd_product_d_rows(const hd_product *product);
 /* The letter for a statistic's name ("absmax", "sumsq", "scale"; 0: unknown), and the reverse. */
 char hd_product_reduce(const char *word);
 const char *hd_product_reduce_word(char reduce);
+/* The word for a letter of scale_a and scale_b: "one", "vector", "sumsq". */
+const char *hd_product_scale_word(char scale);
 /* Checks the activation of an epilogue. Returns "" if it is legal, else the legal ones. */
 const char *hd_product_epilogue_check(const hd_product_epilogue *epilogue);
 void hd_product_print(const hd_product *product, char out[HD_PRODUCT_TEXT]);

@@ -11,9 +11,11 @@
 
 /* Relative error of the epilogue's f32 arithmetic, in addition to the error of the sums. */
 static const double epilogue_error = 0x1p-22;
+/* The same of a scale that is computed from sums of squares. */
+static const double column_error = 0x1p-21;
 enum { BLOCK = 128 /* elements of k that share a block scale */ };
 
-enum { STATISTIC_ROWS = 128 /* rows of D per statistic */ };
+enum { STATISTIC_ROWS = 128 /* rows of D, or of B, per statistic */ };
 
 static size_t batch_of(const hd_product *p) { return p->g ? (size_t)p->g : 1; }
 
@@ -42,6 +44,32 @@ static heddle_status make_vector(heddle_context *ctx, uint64_t seed, size_t n, f
 
 static size_t scale_length(char scale, int64_t dim) {
   return scale == 'v' ? (size_t)dim : scale == 'o';
+}
+
+/* scale_b, or the sums of squares from which it is computed. */
+static heddle_status make_scale_b(heddle_context *ctx, const hd_product *p, uint64_t seed,
+                                  hd_epilogue_values *v) {
+  bool sums = p->epilogue.scale_b == 's';
+  size_t rows = ((size_t)p->k + STATISTIC_ROWS - 1) / STATISTIC_ROWS, n = (size_t)p->n;
+  hd_free(v->columns);
+  v->columns = NULL;
+  HD_TRY(make_vector(ctx, seed, sums ? rows * n : scale_length(p->epilogue.scale_b, p->n),
+                     &v->scale_b, &v->n_scale_b));
+  if (!sums)
+    return HEDDLE_OK;
+  v->columns = hd_try_malloc(ctx, n * sizeof *v->columns, "scales of columns");
+  if (!v->columns)
+    return HEDDLE_NO_MEMORY;
+  for (size_t j = 0; j < n; j++) {
+    double sum = 0;
+    for (size_t i = 0; i < rows; i++) {
+      float *x = &v->scale_b[i * n + j];
+      *x = STATISTIC_ROWS * (0.5f + *x * *x);
+      sum += (double)*x;
+    }
+    v->columns[j] = 1 / sqrt(sum / (double)p->k + (double)HD_EPILOGUE_EPS);
+  }
+  return HEDDLE_OK;
 }
 
 static heddle_status make_c(heddle_context *ctx, const hd_product *p, uint64_t seed,
@@ -97,7 +125,7 @@ heddle_status hd_epilogue_values_make(heddle_context *ctx, const hd_product *p, 
   size_t bias = !e->bias ? 0 : (size_t)(e->bias == 'm' ? p->m : p->n);
   HD_TRY(make_vector(ctx, seed + 3, bias, &v->bias, &v->n_bias));
   HD_TRY(make_vector(ctx, seed + 4, scale_length(e->scale_a, p->m), &v->scale_a, &v->n_scale_a));
-  HD_TRY(make_vector(ctx, seed + 5, scale_length(e->scale_b, p->n), &v->scale_b, &v->n_scale_b));
+  HD_TRY(make_scale_b(ctx, p, seed + 5, v));
   for (int i = 0; i < 2; i++)
     HD_TRY(make_blocks(ctx, p, seed + 7 + (uint64_t)i, i, v));
   return make_c(ctx, p, seed + 6, v);
@@ -107,6 +135,7 @@ void hd_epilogue_values_free(hd_epilogue_values *v) {
   hd_free(v->bias);
   hd_free(v->scale_a);
   hd_free(v->scale_b);
+  hd_free(v->columns);
   hd_free(v->blocks[0]);
   hd_free(v->blocks[1]);
   hd_free(v->c);
@@ -121,6 +150,7 @@ double hd_product_bound(const hd_product *p, heddle_elem elem) {
   const hd_product_epilogue *e = &p->epilogue;
   bool floats = e->act[0] || e->bias || e->c;
   bool rounded = e->scale_a || e->scale_b || (p->acc == HEDDLE_S32 && floats);
+  bound += e->scale_b == 's' ? column_error : 0;
   return rounded ? bound + epilogue_error : bound;
 }
 
@@ -142,7 +172,9 @@ static heddle_status sums_of_row(heddle_context *ctx, const hd_product *p,
   for (uint64_t j = 0; j < n; j++) {
     if (e->scale_a)
       out[j] *= (double)v->scale_a[e->scale_a == 'v' ? own : 0];
-    if (e->scale_b)
+    if (v->columns)
+      out[j] *= v->columns[first + j];
+    else if (e->scale_b)
       out[j] *= (double)v->scale_b[e->scale_b == 'v' ? first + j : 0];
     if (e->bias)
       out[j] += (double)v->bias[e->bias == 'm' ? own : first + j];

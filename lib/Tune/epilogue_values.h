@@ -8,11 +8,15 @@
 
 /* In host memory; NULL: not read. All products of a batch share the vectors. */
 typedef struct hd_epilogue_values {
-  float *bias, *scale_a, *scale_b; /* owned */
+  float *bias, *scale_a, *scale_b; /* owned; scale_b: or sums of squares, n per row of 128 of k */
+  double *columns; /* owned: the scales that these sums stand for; NULL: scale_b has scales */
   float *blocks[2]; /* owned: f32 block scales of A, of B, in k-block order (docs/format.md) */
   void *c;                         /* owned; stored as D; the matrices of a batch are contiguous */
   size_t n_bias, n_scale_a, n_scale_b, c_bytes, n_blocks[2];
 } hd_epilogue_values;
+
+/* The argument eps of a scale_b from sums of squares. */
+#define HD_EPILOGUE_EPS 1e-5f
 
 /* *values is zero-initialised or the result of an earlier call. */
 heddle_status hd_epilogue_values_make(heddle_context *ctx, const hd_product *product,

@@ -21,7 +21,7 @@ static const void *pointer_to(const hd_buffer *buffer) {
 
 void hd_rotated_strides(const hd_product *p, size_t packed_bytes, hd_rotated_operands *o) {
   o->ldsa = hd_product_scales(p, 0);
-  o->ldsb = hd_product_scales(p, 1);
+  o->ldsb = p->epilogue.scale_b == 's' ? p->n : hd_product_scales(p, 1);
   o->stride_a = (int64_t)packed_bytes;
   o->stride_b = p->n * p->k;
   o->stride_d = hd_product_d_rows(p) * p->n;
@@ -56,6 +56,8 @@ static heddle_arg argument(const hd_rotated_operands *o, const char *name, size_
                  {"stride_c", o->stride_d}};
   if (strcmp(name, "n") == 0)
     return (heddle_arg){.i32 = (int32_t)o->n};
+  if (strcmp(name, "eps") == 0)
+    return (heddle_arg){.f32 = HD_EPILOGUE_EPS};
   for (size_t i = 0; i < HD_COUNT(matrices); i++)
     if (strcmp(name, matrices[i].name) == 0 && matrices[i].sets)
       return (heddle_arg){.ptr = pointer_to(&matrices[i].sets->set[set])};

@@ -21,7 +21,7 @@ typedef struct hd_rotated_operands {
   const hd_rotation *a, *b, *d;
   const hd_rotation *offsets; /* of groups; NULL: no groups */
   int64_t n, ldb, ldd; /* n: used if it is an argument of the kernel */
-  int64_t ldsa, ldsb;  /* of block scales */
+  int64_t ldsa, ldsb;  /* of block scales; ldsb: or of sums of squares */
   const hd_epilogue_buffers *epilogue; /* NULL: the epilogue reads nothing */
   int64_t stride_a, stride_b, stride_d; /* of a batch; C has the stride of D, vectors are shared */
   int64_t columns; /* row stride of the statistics of D (argument ldsd) */

@@ -8,11 +8,13 @@
 
 const char *const bench_orders[4] = {"both", "col", "row", "each"};
 
-static int read_scale(const char *option, const char *word, char *scale) {
+static int read_scale(const char *option, const char *word, bool of_b, char *scale) {
   *scale = word ? *word : 0;
-  return !word || strcmp(word, "one") == 0 || strcmp(word, "vector") == 0
+  return !word || strcmp(word, "one") == 0 || strcmp(word, "vector") == 0 ||
+                 (of_b && strcmp(word, "sumsq") == 0)
              ? CLI_GO
-             : cli_usage_error("bench.epilogue", "got %s %.40s; legal: one, vector", option, word);
+             : cli_usage_error("bench.epilogue", "got %s %.40s; legal: one, vector%s", option, word,
+                               of_b ? ", sumsq" : "");
 }
 
 int bench_read_epilogue(bench_args *a) {
@@ -33,8 +35,8 @@ int bench_read_epilogue(bench_args *a) {
   if (a->blocks && !tiles && strcmp(a->blocks, "1x128") != 0)
     return cli_usage_error("bench.epilogue", "got --blocks %.40s; legal: 128x128, 1x128",
                            a->blocks);
-  int code = read_scale("--scale-a", a->scale_a, &e->scale_a);
-  return code == CLI_GO ? read_scale("--scale-b", a->scale_b, &e->scale_b) : code;
+  int code = read_scale("--scale-a", a->scale_a, false, &e->scale_a);
+  return code == CLI_GO ? read_scale("--scale-b", a->scale_b, true, &e->scale_b) : code;
 }
 
 /* The files and summaries of bench have no columns for an epilogue. */

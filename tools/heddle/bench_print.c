@@ -36,7 +36,7 @@ static void add_epilogue(hd_strbuf *s, const hd_bench_problem *p) {
   if (e->scale_a)
     hd_strbuf_printf(s, " --scale-a %s", e->scale_a == 'v' ? "vector" : "one");
   if (e->scale_b)
-    hd_strbuf_printf(s, " --scale-b %s", e->scale_b == 'v' ? "vector" : "one");
+    hd_strbuf_printf(s, " --scale-b %s", hd_product_scale_word(e->scale_b));
   if (e->reduce)
     hd_strbuf_printf(s, " --reduce %s", hd_product_reduce_word(e->reduce));
   if (e->blocks)

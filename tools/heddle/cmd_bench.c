@@ -63,7 +63,7 @@ static const char about[] =
     "and batches (-g) are measured. Peers run without the epilogue, but with the batch; only\n"
     "cuBLASLt uses the block scales. --beside adds Heddle's product without all of these (with\n"
     "--reduce: without only the statistic; for a batch: one product with as many rows), and the\n"
-    "ratio of the times.\n"
+    "ratio of the times. For --scale-b sumsq it adds the product with --scale-b vector.\n"
     "\n"
     "--groups measures experts of M x K with N tokens in total: the groups, for each number\n"
     "and --routing; the same by index (B gathered, D scattered); one expert\n"
@@ -489,7 +489,7 @@ int cmd_bench(int argc, char **argv) {
       {"c", CLI_FLAG, &a.problem.epilogue.c, NULL, "add C, of D's type and order"},
       {"scale-a", CLI_TEXT, &a.scale_a, "S", "f32 scales of A: one, or vector (one for each row)"},
       {"scale-b", CLI_TEXT, &a.scale_b, "S",
-       "f32 scales of B: one, or vector (one for each column)"},
+       "f32 scales of B: one, vector (one for each column), or sumsq (from sums of squares)"},
       {"reduce", CLI_TEXT, &a.reduce, "S",
        "statistic of each 128 rows of a column of D: absmax, sumsq; scale divides D by it"},
       {"blocks", CLI_TEXT, &a.blocks, "S",

@@ -60,7 +60,7 @@ static void fill(const hd_product *p, const hd_bench_host *h, const void *packed
     } numbers[] = {{"ldb", p->k},
                    {"ldsd", p->n},
                    {"ldsa", hd_product_scales(p, 0)},
-                   {"ldsb", hd_product_scales(p, 1)},
+                   {"ldsb", v->columns ? p->n : hd_product_scales(p, 1)},
                    {"ldc", p->d_col_major ? rows : p->n},
                    {"ldd", p->d_col_major ? rows : p->n},
                    {"stride_a", (int64_t)h->packed_bytes},
@@ -77,6 +77,8 @@ static void fill(const hd_product *p, const hd_bench_host *h, const void *packed
     for (size_t j = 0; j < HD_COUNT(numbers); j++)
       if (strcmp(a.name, numbers[j].name) == 0)
         l->args[l->n++] = (heddle_arg){.i64 = numbers[j].value};
+    if (strcmp(a.name, "eps") == 0)
+      l->args[l->n++] = (heddle_arg){.f32 = HD_EPILOGUE_EPS};
     assert_int_equal(l->n, before + 1);
   }
 }
@@ -162,6 +164,7 @@ static void kernels_are_held_to_their_epilogues(void **state) {
       "blocks=1x128",
       "sm_90a a=e4m3 b=e4m3 acc=f32 d=bf16 " SIZES " row_major bias=m scale_a=one scale_b=vector",
       "sm_90a a=s8 b=s8 acc=s32 d=bf16 " SIZES " row_major act=relu scale_a=vector",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=f32 m=64 n=24 k=304 k_major col_major scale_b=sumsq",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 " SIZES " col_major act=silu reduce=sumsq",
       "sm_90a a=e4m3 b=e4m3 acc=f32 d=e4m3 m=192 n=24 k=128 k_major col_major reduce=scale"};
   for (size_t i = 0; i < HD_COUNT(names); i++)
