@@ -101,6 +101,24 @@ class Kernels(unittest.TestCase):
         self.check("e4m3", "sm_90a", 16, scale_a="vector", scale_b="vector", bias="f32", out="f32")
         self.check("s8", "sm_90a", 5, out="s32")
 
+    def test_norm_by_sums_of_squares(self):
+        """The sums that one kernel returns scale the columns of the next one's B."""
+        first = heddle.Problem(256, None, 256, c="bf16", reduce="sumsq").compile()
+        second = heddle.Problem(96, None, 256, out="f32", scale_b="sumsq").compile()
+        x, residual = numbers(9, 256), heddle.encode(numbers(9, 256), "bf16")
+        a, b = (heddle.SparseMatrix.from_dense(numbers(m, 256), "bf16", first.family, prune=True) for m in (256, 96))
+        h, sums = first.simulate(a, x, c=residual)
+        exact, _ = first.reference(a, x, c=residual)
+        np.testing.assert_allclose(sums, (exact.reshape(9, 2, 128) ** 2).sum(2).T, rtol=1e-5)
+        y = second.simulate(b, h, scale_b=sums, eps=0.5)
+        self.assertTrue(second.compare(y, b, h, scale_b=sums, eps=0.5))
+        self.assertFalse(second.compare(y, b, h, scale_b=sums, eps=0.51))
+        normed = exact / np.sqrt((exact ** 2).mean(1, keepdims=True) + 0.5)
+        np.testing.assert_allclose(y, normed @ b.numbers().T, atol=0.2)
+        for bad in ({"scale_b": sums[:1]}, {"scale_b": sums, "eps": None}):
+            with self.assertRaises(heddle.Invalid):
+                second.simulate(b, h, **{"eps": 0.5, **bad})
+
     def right(self, problem, n_matrices, x, **operands):
         """Simulates and compares; an injected fault must be detected."""
         kernel = problem.compile()

@@ -18,9 +18,10 @@ from .operands import Operands
 _ORDERS = {"k_major": 0, "mn_major": 1, "row_major": 2, "col_major": 3}
 _DIMS = {"m": 0, "n": 1, "k": 2, "g": 3, "t": 4}
 _SCALES = {None: 0, "one": 1, "vector": 2}
+_SCALES_B = {**_SCALES, "sumsq": 3}
 _SIM_ORDERS = {"late": 0, "early": 1, "random": 2}
-_OPERANDS = ("c", "bias", "scale_a", "scale_b", "block_scale_a", "block_scale_b", "alpha", "beta", "offsets", "gather_b",
-             "scatter_d", "combine_d")
+_OPERANDS = ("c", "bias", "scale_a", "scale_b", "block_scale_a", "block_scale_b", "alpha", "beta", "eps", "offsets",
+             "gather_b", "scatter_d", "combine_d")
 
 
 def _choose(table, value, rule):
@@ -46,7 +47,9 @@ class Problem:
     bias_along "m" or "n"
     act        "none", "relu", "gelu", "gelu_tanh", "silu"; "swiglu", "geglu", "geglu_tanh", "reglu" of an A that is half
                gate and half up (SparseMatrix of pairs): D has m / 2 rows
-    scale_a, scale_b   None, "one" (for the matrix), "vector" (one a row of A, one a column of B)
+    scale_a, scale_b   None, "one" (for the matrix), "vector" (one a row of A, one a column of B); scale_b also "sumsq":
+               the kernel computes 1 / sqrt(sum / k + eps) of each column of B, an RMSNorm, from the sums of squares that a
+               kernel with reduce="sumsq" returns beside this B
     alpha, beta        True: arguments of the kernel
     c          element type of C; None: no C
     reduce     "absmax", "sumsq": a statistic of each 128 rows of D and column beside D; scale_d = True, with "absmax" and
@@ -85,7 +88,7 @@ class Problem:
             if bias:
                 _c.heddle_problem_set_bias(p, elem(bias), _choose({"m": 0, "n": 1}, bias_along, "problem.bias"))
             _c.heddle_problem_set_scales(p, _choose(_SCALES, scale_a, "problem.scale"),
-                                         _choose(_SCALES, scale_b, "problem.scale"))
+                                         _choose(_SCALES_B, scale_b, "problem.scale"))
             _c.heddle_problem_set_scalars(p, alpha, beta)
             _c.heddle_problem_set_act(p, act.encode())
             _c.heddle_problem_set_dependent(p, dependent, weights_ready)
@@ -272,7 +275,7 @@ class Kernel:
         a: a SparseMatrix of this kernel's family and type; of a batch or groups a list, one for each product (of a batch
         also one for all). b and the others: elements, or numbers, which are rounded (heddle.encode). In a batch each may
         have one dimension more, for each product's own.
-        operands: c, bias, scale_a, scale_b, alpha, beta; block_scale_a [rows, k-blocks] (or [g, rows, k-blocks]) and
+        operands: c, bias, scale_a, scale_b (for "sumsq" [k / 128, n], with eps), alpha, beta; block_scale_a [rows, k-blocks] (or [g, rows, k-blocks]) and
         block_scale_b; of groups offsets (g + 1), gather_b, scatter_d (n each), combine_d [t, slots].
         order: when asynchronous work completes: "late", "early", "random" (by seed). Mismatch names each fault that
         was found, with its line of the PTX."""

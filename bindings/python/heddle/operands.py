@@ -51,7 +51,10 @@ class Operands:
     def __init__(self, kernel, a, b, given):
         self.kernel, self.facts, self.given = kernel, kernel.facts, given
         self.names = {argument.name: argument for argument in kernel.arguments}
-        self.arrays, self.numbers = {}, {"alpha": given.pop("alpha", 1.0), "beta": given.pop("beta", 1.0)}
+        self.arrays, self.numbers = {}, {name: given.pop(name, 1.0) for name in ("alpha", "beta")}
+        self.sums = bool(self.facts.get("scale_b_statistic"))
+        if "eps" in self.names:
+            self.numbers["eps"] = float(self._wanted("eps"))
         self.matrices = _matrices(kernel, a)
         self.is_batch = "stride_a" in self.names or any(x["kind"] == "g" for x in self.facts["arg"])
         self.is_grouped = "offsets" in self.names
@@ -59,7 +62,9 @@ class Operands:
         self._set_sizes()
         self._add_a()
         for name, dimensions in (("bias", 1), ("scale_a", 1), ("scale_b", 1), ("c", 2)):
-            if name in self.names:
+            if name == "scale_b" and self.sums:
+                self._add_sums()
+            elif name in self.names:
                 self._add(name, self._wanted(name), self.names[name].type, dimensions)
         for name in ("offsets", "gather_b", "scatter_d", "combine_d"):
             if name in self.names:
@@ -99,6 +104,14 @@ class Operands:
             self.numbers[f"ld{name}"] = array.shape[-1] * per_byte(type)
         if apart:
             self._count(name, array.shape[0])
+
+    def _add_sums(self):
+        """Sums of squares: a row for each 128 of k, a column for each of B's."""
+        sums = np.ascontiguousarray(as_elements(self._wanted("scale_b"), "f32", "scale_b"))
+        shape = -(-self.numbers["k"] // 128), self.numbers["n"]
+        if sums.shape != shape:
+            raise invalid("array.shape", f"scale_b has the shape {sums.shape}", f"{shape}: sums for each 128 of k")
+        self.arrays["scale_b"], self.numbers["ldsb"] = sums, shape[1]
 
     def _count(self, name, n):
         """The number of products, which all that have one of their own must agree on."""
@@ -211,7 +224,9 @@ class Operands:
             w, x = w * factors[0], x * factors[1][columns]
         y, s = x @ w.T, np.abs(x) @ np.abs(w).T
         for name, axis in (("scale_a", (1, -1)), ("scale_b", (-1, 1))):
-            scale = self._part(name, g, 1)
+            scale = self._part(name, g, 2 if self.sums else 1)
+            if scale is not None and scale.ndim == 2:
+                scale = 1 / np.sqrt(scale.sum(axis=0) / self.numbers["k"] + self.numbers["eps"])
             if scale is not None:
                 scale = np.atleast_1d(scale)
                 factor = scale[columns] if name == "scale_b" and scale.size > 1 else scale
