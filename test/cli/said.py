@@ -19,7 +19,7 @@ LEFT_OUT = {
     "files of the reader's": r"--a weights\.npy|weight_scale_inv\.npy|out/k\.ptx|mixtral/config\.json",
     "minutes": r"heddle-mutate --|--scale|heddle cost|quickstart|run_tests|ctest",
     "a service (agent.readme)": r"heddled|heddle-agent|--server|--db h200\.json",
-    "an installed Heddle (lint.install)": r"cmake --install|pkg-config|\./typed_function|\./experts|\./gated_mlp_fp8|aot\.c|export PATH|dsl\.py",
+    "an installed Heddle (lint.install)": r"cmake --install|pkg-config|\./typed_function|\./experts|\./gated_mlp_fp8|\./rms_norm|aot\.c|export PATH|dsl\.py",
     "numpy": r"python3 -c",
 }
 
