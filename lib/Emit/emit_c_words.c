@@ -1,9 +1,9 @@
 /* A column-major C of 16-bit types: 4 bytes at a time, two rows of a column, which movmatrix turns
  * into two columns of a row. It is the reverse of the store of a column-major D.
  *
- * Of block b, half h, lane 4g + q loads rows 8h + 2q and 8h + 2q + 1 of column g. After movmatrix it
- * has columns 2q and 2q + 1 of row 8h + g, as in the accumulators. movmatrix waits for the load, so
- * it comes when the element is needed, and other loads are in flight until then. */
+ * Of block b, half h, lane 4g + q loads rows 8h + 2q and 8h + 2q + 1 of column g. After movmatrix
+ * it has columns 2q and 2q + 1 of row 8h + g, as in the accumulators. movmatrix waits for the load;
+ * so it comes when the element is needed, and other loads are in flight until then. */
 #include "Emit/emit_strip.h"
 
 enum { BLOCK = 8, QUAD = 4, BYTES = 2 };
