@@ -25,7 +25,7 @@ typedef struct bench {
   void *d; /* host, owned */
   hd_rotation a_dense, a_packed, b_sets, d_sets;
   hd_rotation peers_d; /* no sets: they take d_sets */
-  hd_epilogue_buffers epilogue;
+  hd_epilogue_buffers epilogue, columns; /* columns: the same with C in D's column-major order */
   hd_buffer peers_workspace, peers_blocks; /* peers_blocks: of A, by rows that share them */
   const hd_bench_prepared *prepared;
   hd_whole whole;
@@ -86,6 +86,22 @@ static heddle_status make_peers_blocks(heddle_context *ctx, bench *x, const hd_p
   return status;
 }
 
+/* C is made in row-major order. */
+static heddle_status make_columns(heddle_context *ctx, bench *x, const hd_product *p) {
+  const hd_epilogue_values *values = &x->prepared->host->values;
+  void *c = NULL;
+  x->columns = x->epilogue;
+  x->columns.c = (hd_rotation){0};
+  if (x->options->order == HD_BENCH_ROW)
+    return HEDDLE_OK;
+  HD_TRY(hd_epilogue_other_c(ctx, p, values, &c));
+  heddle_status status = HEDDLE_OK;
+  if (c)
+    status = hd_rotation_create(ctx, x->device, c, values->c_bytes, x->n_sets, &x->columns.c);
+  hd_free(c);
+  return status;
+}
+
 static heddle_status make_operands(heddle_context *ctx, bench *x) {
   const hd_bench_problem *p = x->p;
   const hd_bench_host *h = x->prepared->host;
@@ -102,6 +118,7 @@ static heddle_status make_operands(heddle_context *ctx, bench *x) {
   if (x->options->n_peers)
     HD_TRY(hd_rotation_repeat(ctx, x->device, h->a, a_bytes, p->g, x->n_sets, &x->a_dense));
   HD_TRY(hd_epilogue_upload(ctx, x->device, &product, &h->values, x->n_sets, &x->epilogue));
+  HD_TRY(make_columns(ctx, x, &product));
   HD_TRY(hd_rotation_create(ctx, x->device, NULL, x->d_bytes, x->n_sets, &x->d_sets));
   HD_TRY(make_peers_d(ctx, x, &product));
   HD_TRY(make_peers_blocks(ctx, x, &product));
@@ -131,6 +148,7 @@ static heddle_status load_kernels(heddle_context *ctx, bench *x) {
   int32_t n_loaded = 0;
   for (int32_t i = 0; i < x->prepared->n_kernels; i++) {
     hd_bench_kernel *k = &x->prepared->kernel[i];
+    operands.epilogue = k->row_major ? &x->epilogue : &x->columns;
     hd_bench_load(x->device, x->p, operands, k);
     n_loaded += k->loaded.kernel != NULL;
     if (k->loaded.kernel)
@@ -443,6 +461,7 @@ static void clean(bench *x) {
   hd_rotation_free(x->device, &x->b_sets);
   hd_rotation_free(x->device, &x->d_sets);
   hd_rotation_free(x->device, &x->peers_d);
+  hd_rotation_free(x->device, &x->columns.c);
   hd_epilogue_buffers_free(x->device, &x->epilogue);
   hd_buffer_free(x->device, &x->peers_workspace);
   hd_buffer_free(x->device, &x->peers_blocks);

@@ -83,10 +83,12 @@ bool hd_copy_serves(const hd_problem *p) { return p->gather || pitch_bytes(p) % 
 
 /* Whether a warpgroup gathers B in small pieces: rows are selected by index, or the pitch is not
  * legal in a tensor map (a pitch that the launch gives counts as that of whole rows), and B is not
- * copied first. Gathering by index costs nothing for narrow tiles (docs/bench/layers.md). */
+ * copied first. Gathering by index costs nothing for narrow tiles; with f32 block scales by index
+ * that is so up to 16 columns (docs/bench/layers.md). */
 static bool is_gathered(const hd_problem *p, const hd_schedule *s) {
-  enum { NARROW = 64 };
-  bool hides = pitch_bytes(p) % MAP_ALIGN == 0 && s->tile_n <= NARROW;
+  enum { NARROW = 64, NARROW_SCALED = 16 };
+  int32_t narrow = hd_scales_by_index(p) ? NARROW_SCALED : NARROW;
+  bool hides = pitch_bytes(p) % MAP_ALIGN == 0 && s->tile_n <= narrow;
   return hd_copy_serves(p) && s->b_path != HD_B_COPIED && !hides;
 }
 
@@ -100,12 +102,14 @@ static double copy_seconds(const hd_problem *p, const hd_schedule *s, double n,
 
 /* Time to gather one stage of B. cp.async takes the same time per column for pieces of 4 and 8
  * bytes. A pitch that is not a multiple of 4 takes loads and stores of as many bytes as it aligns.
- * A column that is selected by an index takes twice as long (fitted to docs/bench/layers.md). */
+ * A column that is selected by an index takes twice as long, with its scale three times (fitted to
+ * docs/bench/layers.md: 0.89 us for a stage of 64 columns). */
 static double gather_seconds(const hd_problem *p, const hd_schedule *s, const hd_device_model *c) {
-  enum { MIN_ASYNC_BYTES = 4, BY_INDEX = 2 };
+  enum { MIN_ASYNC_BYTES = 4, BY_INDEX = 2, SCALED = 3 };
   int64_t pitch = pitch_bytes(p), aligned = pitch & -pitch;
   double column_s = aligned >= MIN_ASYNC_BYTES ? c->gather_column_s : c->gather_byte_s / aligned;
-  return c->gather_s + s->tile_n * column_s * (p->gather ? BY_INDEX : 1);
+  double times = hd_scales_by_index(p) ? SCALED : p->gather ? BY_INDEX : 1;
+  return c->gather_s + s->tile_n * column_s * times;
 }
 
 /* A wgmma.sp of m64nN occupies the port for N/2 + 16 clocks and its warpgroup for max(N/2, 16). To

@@ -90,6 +90,25 @@ static heddle_status make_c(heddle_context *ctx, const hd_product *p, uint64_t s
   return HEDDLE_OK;
 }
 
+heddle_status hd_epilogue_other_c(heddle_context *ctx, const hd_product *p,
+                                  const hd_epilogue_values *v, void **other) {
+  size_t n_rows = (size_t)(p->d_col_major ? p->n : p->m), bytes = bytes_of(p->d);
+  size_t row = (size_t)(p->d_col_major ? p->m : p->n), n = n_rows * row;
+  *other = NULL;
+  if (!v->c)
+    return HEDDLE_OK;
+  char *to = hd_try_malloc(ctx, v->c_bytes, "C in the other order");
+  if (!to)
+    return HEDDLE_NO_MEMORY;
+  for (size_t g = 0; g < batch_of(p); g++)
+    for (size_t i = 0; i < n_rows; i++)
+      for (size_t j = 0; j < row; j++)
+        memcpy(to + (g * n + j * n_rows + i) * bytes,
+               (const char *)v->c + (g * n + i * row + j) * bytes, bytes);
+  *other = to;
+  return HEDDLE_OK;
+}
+
 /* One line of scales per k-block. */
 static heddle_status make_blocks(heddle_context *ctx, const hd_product *p, uint64_t seed, int which,
                                  hd_epilogue_values *v) {

@@ -23,6 +23,10 @@ heddle_status hd_epilogue_values_make(heddle_context *ctx, const hd_product *pro
                                       uint64_t seed, hd_epilogue_values *values);
 void hd_epilogue_values_free(hd_epilogue_values *values);
 
+/* *other (owned; NULL if there is no C): C in the other order, for a kernel whose D has that. */
+heddle_status hd_epilogue_other_c(heddle_context *ctx, const hd_product *product,
+                                  const hd_epilogue_values *values, void **other);
+
 /* Adds the block scales of the product to a reference of the columns from `first` on. */
 void hd_epilogue_add_blocks(const hd_product *product, const hd_epilogue_values *values,
                             uint64_t first, hd_reference *reference);

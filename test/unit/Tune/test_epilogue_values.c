@@ -183,8 +183,32 @@ static void pairs_and_batches_too(void **state) {
     check(names[i]);
 }
 
+/* `heddle bench` compares kernels of both orders of D with one reference. */
+static void c_has_an_other_order(void **state) {
+  (void)state;
+  enum { M = 6, N = 5, G = 2 };
+  hd_product p = {.a = HEDDLE_BF16, .b = HEDDLE_BF16, .acc = HEDDLE_F32, .d = HEDDLE_BF16,
+                  .m = M, .n = N, .k = 64, .g = G, .epilogue = {.c = true}};
+  hd_epilogue_values v = {0}, back = {0};
+  void *other, *again;
+  assert_int_equal(hd_epilogue_values_make(NULL, &p, 7, &v), HEDDLE_OK);
+  assert_int_equal(hd_epilogue_other_c(NULL, &p, &v, &other), HEDDLE_OK);
+  for (size_t g = 0; g < G; g++)
+    for (size_t i = 0; i < M; i++)
+      for (size_t j = 0; j < N; j++)
+        assert_memory_equal((uint16_t *)v.c + (g * M + i) * N + j,
+                            (uint16_t *)other + (g * N + j) * M + i, 2);
+  p.d_col_major = true;
+  back = (hd_epilogue_values){.c = other, .c_bytes = v.c_bytes};
+  assert_int_equal(hd_epilogue_other_c(NULL, &p, &back, &again), HEDDLE_OK);
+  assert_memory_equal(again, v.c, v.c_bytes);
+  hd_free(again), hd_free(other);
+  hd_epilogue_values_free(&v);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_are_held_to_their_epilogues),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(c_has_an_other_order),
+                                     cmocka_unit_test(kernels_are_held_to_their_epilogues),
                                      cmocka_unit_test(pairs_and_batches_too)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
