@@ -100,9 +100,10 @@ def one_gpu_has_one_agent(d):
 
 
 def a_stopped_agent_gives_back(d):
+    """One that works. One that is stopped before it has read the answer gives the lease back at its next start."""
     submit(d, daemon.product(m=64, n=128, k=128), policy="default")
     child = agent(d, state="stop", options="--pace 200", wait=False)
-    wait_for(lambda: leased(d))
+    wait_for(lambda: leased(d) and children(child.pid))
     child.send_signal(signal.SIGTERM)
     log = child.communicate(timeout=60)[1]
     assert '"why":"shutdown"' in log, log

@@ -275,8 +275,9 @@ class Kernel:
         a: a SparseMatrix of this kernel's family and type; of a batch or groups a list, one for each product (of a batch
         also one for all). b and the others: elements, or numbers, which are rounded (heddle.encode). In a batch each may
         have one dimension more, for each product's own.
-        operands: c, bias, scale_a, scale_b (for "sumsq" [k / 128, n], with eps), alpha, beta; block_scale_a [rows, k-blocks] (or [g, rows, k-blocks]) and
-        block_scale_b; of groups offsets (g + 1), gather_b, scatter_d (n each), combine_d [t, slots].
+        operands: c, bias, scale_a, scale_b (for "sumsq" [k / 128, n], with eps), alpha, beta; block_scale_a
+        [rows, k-blocks] (or [g, rows, k-blocks]) and block_scale_b; of groups offsets (g + 1), gather_b, scatter_d (n each),
+        combine_d [t, slots].
         order: when asynchronous work completes: "late", "early", "random" (by seed). Mismatch names each fault that
         was found, with its line of the PTX."""
         given = Operands(self, a, b, self._known(operands))

@@ -1,7 +1,7 @@
 """A training step of an MLP (4096 -> 14336 -> 4096, SiLU) at 4096 tokens, sparse against dense, in eager mode and under
 torch.compile: forward, gradients of x and the weights, for the sparse ones repack(), with and without SGD. "straight
-through" chooses its masks anew in each step, "same mask" is that without choosing. Steps follow each other without synchronisation; contenders run in
-interleaved rounds. `--profile 1`: prints the kernels of each."""
+through" chooses its masks anew in each step, "same mask" is that without choosing. Steps follow each other without
+synchronisation; contenders run in interleaved rounds. `--profile 1`: prints the kernels of each."""
 import torch
 from common import DEVICE, args, finish, kernels_of, left, median_of, note, seconds
 from torch import nn

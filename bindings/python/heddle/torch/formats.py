@@ -144,8 +144,8 @@ def _choose_two_way(tiles):
     both_l, once_l, cross_l = _half(tiles[:, 2], tiles[:, 3], lower)
     sums, patterns = [cross[0] + cross_l[0]], [cross[1] | cross_l[1]]
     for (_, _, a, d), first, second in zip(_PAIRS, once, once_l):
-        twice = _larger(torch.stack((both[:, a] + both_l[:, d], both[:, d] + both_l[:, a]), -1),
-                        torch.stack((_pattern(tiles.device, (a,), (a,), (d,), (d,)), _pattern(tiles.device, (d,), (d,), (a,), (a,)))))
+        orders = [_pattern(tiles.device, (x,), (x,), (y,), (y,)) for x, y in ((a, d), (d, a))]
+        twice = _larger(torch.stack((both[:, a] + both_l[:, d], both[:, d] + both_l[:, a]), -1), torch.stack(orders))
         sums.append((first[0] + second[0]) + twice[0])
         patterns.append(first[1] | second[1] | twice[1])
     for a, b, c, d in _PAIRS:
@@ -280,7 +280,8 @@ def pack_masked(weight, mask, out, twin):
     """pack_with_twin of a weight under a mask (torch.bool of its shape, two-way)."""
     from . import _plans  # which needs this module
     _check_two_way(weight)
-    if _has_a_kernel(weight) and mask.is_contiguous() and _plans.pack_on_device(weight, out=out, twin=twin, keep=mask) is not None:
+    by_kernel = _has_a_kernel(weight) and mask.is_contiguous()
+    if by_kernel and _plans.pack_on_device(weight, out=out, twin=twin, keep=mask) is not None:
         _plans.weights_written(twin)
         return
     pack_with_twin(torch.where(mask, weight, torch.zeros((), dtype=weight.dtype, device=weight.device)), out, twin)

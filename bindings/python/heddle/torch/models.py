@@ -124,8 +124,10 @@ def sparsify(model, pattern="*", *, exclude="*lm_head*", dtype=None, scores=None
     for name, layer in list(model.named_modules()):
         if not _is_linear(layer) or layer.in_features % group or not wanted(name):
             continue
-        new = TrainableSparseLinear(layer, straight_through=trainable == "straight_through") if trainable else SparseLinear.from_linear(
-            layer, dtype=dtype, scores=scores.get(name))
+        if trainable:
+            new = TrainableSparseLinear(layer, straight_through=trainable == "straight_through")
+        else:
+            new = SparseLinear.from_linear(layer, dtype=dtype, scores=scores.get(name))
         if not name:
             return new
         _put(model, name, new)
