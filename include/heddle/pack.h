@@ -94,7 +94,8 @@ HEDDLE_API heddle_status heddle_pack_device_two_way(heddle_context *ctx,
                                                     size_t row_bytes, void *payload, void *twin,
                                                     void *mask, void *stream);
 
-/* The same with a kernel of heddle_pack_compile_masked, which reads such a mask. */
+/* The same with a kernel of heddle_pack_compile_masked, which reads such a mask; of each byte the
+ * lowest bit counts. */
 HEDDLE_API heddle_status heddle_pack_device_masked(heddle_context *ctx, const heddle_kernel *kernel,
                                                    uint64_t m, uint64_t k, const void *dense,
                                                    size_t row_bytes, const void *mask,

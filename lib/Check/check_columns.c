@@ -48,13 +48,7 @@ void hd_ck_scale_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
                            .cta = w->cta,
                            .slot = first + i,
                            .range = {.hi = columns * FLOAT_BYTES, .n = 1}};
-    hd_ck_access x = {.op = op,
-                      .kind = HD_CK_WRITE,
-                      .slot = region.slot,
-                      .value = w->now,
-                      .occurrence = occurrence};
-    x.component = hd_ck_component(m, w->id, HD_CK_LANES);
-    hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), region,
-                       hd_ck_columns_tag(column + i * columns, n));
+    hd_ck_write_statistic(m, w, step, region, occurrence,
+                          hd_ck_columns_tag(column + i * columns, n));
   }
 }

@@ -29,6 +29,17 @@ uint64_t hd_ck_read_statistic(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck
   return hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), region);
 }
 
+void hd_ck_write_statistic(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
+                           hd_ck_region region, uint32_t occurrence, uint64_t tag) {
+  hd_ck_access x = {.op = step->op,
+                    .kind = HD_CK_WRITE,
+                    .slot = region.slot,
+                    .value = w->now,
+                    .occurrence = occurrence};
+  x.component = hd_ck_component(m, w->id, HD_CK_LANES);
+  hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), region, tag);
+}
+
 /* The scales of `columns` columns, which begin inside the slot. A slice of a fragment has `offset`
  * for another purpose, and its scales begin with those of the fragment. */
 static void read_scales(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,

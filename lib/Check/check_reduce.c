@@ -93,14 +93,8 @@ static void write_factors(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
   uint32_t occurrence = ++w->n_shared_work;
   for (int32_t i = t->from; i < t->to && !m->stop; i++) {
     hd_ck_region region = slot_at(w, buffer, t->cells * t->rows + i, t->columns);
-    hd_ck_access x = {.op = step->op,
-                      .kind = HD_CK_WRITE,
-                      .slot = region.slot,
-                      .value = w->now,
-                      .occurrence = occurrence};
-    x.component = hd_ck_component(m, w->id, HD_CK_LANES);
-    hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), region,
-                       hd_ck_statistic_tag(t->g, row_of(t, i), col_of(t, i), true));
+    hd_ck_write_statistic(m, w, step, region, occurrence,
+                          hd_ck_statistic_tag(t->g, row_of(t, i), col_of(t, i), true));
   }
 }
 
