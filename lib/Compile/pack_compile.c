@@ -21,11 +21,13 @@ static const int32_t widths[] = {16, 4, 2, 1};
 
 typedef enum form { PLAIN, TRANSPOSED, TWIN, TWO_WAY, MASKED, QUANTIZED } form;
 
-/* What differs between the kernels. more: the arguments that not all forms have. */
+/* What differs between the kernels. more: the arguments that not all forms have. min_ctas: so many
+ * CTAs fit into an SM; quantize.pack would take registers for two only, too few loads in flight. */
 enum { MOST_MORE = 2 };
 static const struct form_row {
   const char *name, *op, *attrs, *about;
   hd_arg_kind more[MOST_MORE + 1]; /* NONE: the end */
+  int32_t min_ctas;                /* 0: as ptxas decides */
 } forms[] = {
     [PLAIN] = {"pack", "prune.pack", "", "pruned and packed", {HD_ARG_NONE}},
     [TRANSPOSED] = {"pack_transposed", "prune.pack", ", trans",
@@ -38,7 +40,7 @@ static const struct form_row {
     [MASKED] = {"pack_masked", "mask.pack", "", "packed under a mask, with its transpose",
                 {HD_ARG_TWIN, HD_ARG_KEEP, HD_ARG_NONE}},
     [QUANTIZED] = {"pack_quantized", "quantize.pack", "", "pruned, quantized by row and packed",
-                   {HD_ARG_SCALE_A, HD_ARG_NONE}},
+                   {HD_ARG_SCALE_A, HD_ARG_NONE}, 4},
 };
 
 /* The matrix to pack. from: its type in memory (QUANTIZED: another one). */
@@ -91,16 +93,18 @@ static void print_kernel(hd_arena *arena, hd_strbuf *out, source from, const cha
   }
   if (from.form == QUANTIZED)
     attrs = hd_arena_printf(arena, ", b_type = %s", dense);
+  const char *occupancy =
+      row->min_ctas ? hd_arena_printf(arena, ", min_ctas = %d", (int)row->min_ctas) : "";
   hd_strbuf_printf(
       out,
-      "kernel {name = \"%s_%s_%d\", target = \"%s\", threads = %d, persistent} {\n"
+      "kernel {name = \"%s_%s_%d\", target = \"%s\", threads = %d%s, persistent} {\n"
       "  %%dense: ptr<%s> = arg {arg = b, type = %s}\n"
       "  %%packed: ptr<%s> = arg {arg = d, type = %s}\n"
       "%s"
       "  %%m: i32 = arg {arg = m}\n"
       "  %%k: i32 = arg {arg = k}\n"
       "  %%pitch: i64 = arg {arg = ldb}\n",
-      row->name, type, (int)width, target, 32 * WARPS, dense, dense, type, type, more);
+      row->name, type, (int)width, target, 32 * WARPS, occupancy, dense, dense, type, type, more);
   hd_strbuf_printf(
       out,
       "  role {name = \"pack\", warp_lo = 0, n_warps = %d} {\n"

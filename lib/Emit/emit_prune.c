@@ -47,10 +47,15 @@ static LLVMValueRef either(hd_emitter *e, LLVMValueRef x, LLVMValueRef y) {
 
 static LLVMValueRef invert(hd_emitter *e, LLVMValueRef x) { return LLVMBuildNot(e->b, x, ""); }
 
-/* The bits that are set in at least two of the three. */
-static LLVMValueRef majority(hd_emitter *e, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z) {
-  LLVMValueRef any = either(e, x, y), both = hd_emit_and(e, x, y);
-  return either(e, both, hd_emit_and(e, any, z));
+/* The bits that are set in at least two of the three, of which the first n_inverted are inverted.
+ * One lop3: LLVM and ptxas make two instructions of the operators. */
+static LLVMValueRef majority(hd_emitter *e, const LLVMValueRef x[3], int n_inverted) {
+  uint8_t column[] = {0xf0, 0xcc, 0xaa}; /* the truth table's inputs */
+  for (int i = 0; i < n_inverted; i++)
+    column[i] = (uint8_t)~column[i];
+  uint32_t table = (column[0] & column[1]) | ((column[0] | column[1]) & column[2]);
+  LLVMValueRef args[] = {x[0], x[1], x[2], hd_emit_i32(e, (int32_t)table)};
+  return hd_emit_asm(e, e->i32, "lop3.b32 $0, $1, $2, $3, $4;", "=r,r,r,r,n", args, 4, HD_ASM_PURE);
 }
 
 /* Bits of x where the mask is set, else of y. */
@@ -124,7 +129,7 @@ static void find_nonzeros(hd_emitter *e, const hd_ranking *r, LLVMValueRef const
   for (int i = 0; i < GROUP; i++)
     some[i] = hd_emit_add(e, hd_emit_and(e, x[i], parts(e, r, r->magnitude)),
                           parts(e, r, top_bit(r) - 1));
-  stays[0] = either(e, some[0], invert(e, majority(e, some[1], some[2], some[3])));
+  stays[0] = either(e, some[0], invert(e, majority(e, some + 1, 0)));
   stays[1] = either(e, some[1], invert(e, either(e, some[2], some[3])));
   stays[2] = some[2];
   stays[3] = some[3];
@@ -135,17 +140,15 @@ static void find_nonzeros(hd_emitter *e, const hd_ranking *r, LLVMValueRef const
 /* Masks of the parts whose element is kept: two of each four. */
 static void find_winners(hd_emitter *e, const hd_ranking *r, LLVMValueRef const *x,
                          LLVMValueRef stays[GROUP]) {
-  LLVMValueRef key[GROUP], wins[GROUP][GROUP];
+  /* wins[i]: i against the three others; inverted where the other one comes before i. */
+  LLVMValueRef key[GROUP], wins[GROUP][GROUP - 1];
   for (int i = 0; i < GROUP; i++)
     key[i] = key_of(e, r, x[i]);
   for (int i = 0; i < GROUP; i++)
-    for (int j = i + 1; j < GROUP; j++) {
-      wins[i][j] = is_no_less(e, r, key[i], key[j]);
-      wins[j][i] = invert(e, wins[i][j]);
-    }
+    for (int j = i + 1; j < GROUP; j++)
+      wins[i][j - 1] = wins[j][i] = is_no_less(e, r, key[i], key[j]);
   for (int i = 0; i < GROUP; i++)
-    stays[i] = spread(e, r, majority(e, wins[i][(i + 1) % GROUP], wins[i][(i + 2) % GROUP],
-                                     wins[i][(i + 3) % GROUP]));
+    stays[i] = spread(e, r, majority(e, wins[i], i));
 }
 
 /* A part whose magnitude is 0 becomes +0. If the magnitude is all bits but the sign, less is
@@ -173,12 +176,12 @@ static kept keep_two(hd_emitter *e, const hd_ranking *r, LLVMValueRef const *x) 
   (r->is_pruned ? find_nonzeros : find_winners)(e, r, x, s);
   LLVMValueRef first = choose(e, s[0], x[0], choose(e, s[1], x[1], x[2]));
   LLVMValueRef second = choose(e, s[3], x[3], choose(e, s[2], x[2], x[1]));
-  LLVMValueRef bit[GROUP] = {hd_emit_and(e, invert(e, s[0]), s[1]),
-                             hd_emit_and(e, invert(e, s[0]), invert(e, s[1])),
-                             either(e, s[3], invert(e, s[2])), either(e, s[3], s[2])};
-  LLVMValueRef codes = hd_emit_and(e, bit[0], parts(e, r, 1));
-  for (int i = 1; i < GROUP; i++)
-    codes = either(e, codes, hd_emit_and(e, bit[i], parts(e, r, 1 << i)));
+  LLVMValueRef lower = hd_emit_xor(e, hd_emit_and(e, s[1], parts(e, r, 3)), parts(e, r, 2));
+  LLVMValueRef upper = hd_emit_xor(e, hd_emit_and(e, s[2], parts(e, r, 0xc)), parts(e, r, 4));
+  LLVMValueRef codes = either(e, hd_emit_and(e, invert(e, s[0]), lower),
+                              hd_emit_and(e, either(e, s[3], upper), parts(e, r, 0xc)));
+  if (r->any_zero)
+    return (kept){first, second, codes};
   return (kept){hd_emit_without_negative_zero(e, r, first),
                 hd_emit_without_negative_zero(e, r, second), codes};
 }

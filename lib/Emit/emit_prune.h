@@ -11,6 +11,7 @@ typedef struct hd_ranking {
   int64_t magnitude; /* mask of the bits that hold an element's magnitude; integers: all bits */
   int64_t infinity;  /* types with several NaNs: the largest magnitude that is no NaN; else 0 */
   bool is_pruned;    /* floats: at most two elements of a group are not zero */
+  bool any_zero;     /* a kept zero may be -0 */
 } hd_ranking;
 
 /* Returns false if the type is not sparse, or its elements are not whole bytes. */

@@ -268,10 +268,11 @@ static LLVMValueRef convert(hd_emitter *e, const strip *s, LLVMValueRef factor,
 static LLVMValueRef quantize(hd_emitter *e, const strip *s, LLVMValueRef factor,
                              LLVMValueRef const *w, LLVMValueRef values[VALUES]) {
   LLVMValueRef kept[HALVES * VALUES], codes[HALVES];
-  hd_ranking to;
+  hd_ranking from = s->rank, to;
+  from.any_zero = true;
   hd_ranking_find(s->elem, &to);
   for (int i = 0; i < HALVES; i++)
-    codes[i] = hd_emit_keep(e, &s->rank, w + i * WORDS, kept + i * VALUES);
+    codes[i] = hd_emit_keep(e, &from, w + i * WORDS, kept + i * VALUES);
   for (int i = 0; i < VALUES; i++)
     values[i] = hd_emit_without_negative_zero(e, &to, convert(e, s, factor, kept + HALVES * i));
   return hd_emit_permute(e, codes[0], codes[1], HD_LOW_HALVES);
