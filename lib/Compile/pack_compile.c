@@ -21,8 +21,9 @@ static const int32_t widths[] = {16, 4, 2, 1};
 
 typedef enum form { PLAIN, TRANSPOSED, TWIN, TWO_WAY, MASKED, QUANTIZED } form;
 
-/* What differs between the kernels. more: the arguments that not all forms have. min_ctas: so many
- * CTAs fit into an SM; quantize.pack would take registers for two only, too few loads in flight. */
+/* What differs between the kernels. more: the arguments that not all forms have. min_ctas: with
+ * wide loads so many CTAs fit into an SM; quantize.pack would take registers for two only, too few
+ * loads in flight. */
 enum { MOST_MORE = 2 };
 static const struct form_row {
   const char *name, *op, *attrs, *about;
@@ -93,8 +94,9 @@ static void print_kernel(hd_arena *arena, hd_strbuf *out, source from, const cha
   }
   if (from.form == QUANTIZED)
     attrs = hd_arena_printf(arena, ", b_type = %s", dense);
-  const char *occupancy =
-      row->min_ctas ? hd_arena_printf(arena, ", min_ctas = %d", (int)row->min_ctas) : "";
+  const char *occupancy = "";
+  if (row->min_ctas && width == widths[0])
+    occupancy = hd_arena_printf(arena, ", min_ctas = %d", (int)row->min_ctas);
   hd_strbuf_printf(
       out,
       "kernel {name = \"%s_%s_%d\", target = \"%s\", threads = %d%s, persistent} {\n"

@@ -465,8 +465,35 @@ static void what_is_refused(void **state) {
   expect_of(heddle_pack_compile_two_way, HEDDLE_S8, "sm_90a", "pack.twin-type", "got s8; legal:");
 }
 
+/* Of each form and each width of loads; ptxas refuses a kernel that spills. */
+static void what_fits_into_registers(void **state) {
+  (void)state;
+  static compile_fn *const forms[] = {heddle_pack_compile, heddle_pack_compile_transposed,
+                                      heddle_pack_compile_twin, heddle_pack_compile_two_way,
+                                      heddle_pack_compile_masked};
+  static const char *const targets[] = {"sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a"};
+  if (strstr(HD_PTXAS, "NOTFOUND"))
+    skip();
+  heddle_context *ctx = heddle_context_create();
+  for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+    heddle_compiled *c;
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+      assert_int_equal(forms[f](ctx, HEDDLE_BF16, targets[t], HD_PTXAS, &c), HEDDLE_OK);
+      heddle_compiled_free(c);
+    }
+    for (size_t e = 0; t > 0 && e < 2; e++) {
+      assert_int_equal(heddle_pack_compile_quantized(ctx, elems[e], HEDDLE_E4M3, targets[t],
+                                                     HD_PTXAS, &c),
+                       HEDDLE_OK);
+      heddle_compiled_free(c);
+    }
+  }
+  heddle_context_free(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_fits_into_registers),
       cmocka_unit_test(what_the_host_makes),
       cmocka_unit_test(what_is_transposed_in_memory),
       cmocka_unit_test(a_matrix_and_its_transpose),
