@@ -24,6 +24,7 @@ static const struct use {
             {HD_OP_PRUNE_PACK, HD_AT_prune_pack_packed, -1, HD_ARG_D},
             {HD_OP_PRUNE_PACK, HD_AT_prune_pack_twin, -1, HD_ARG_TWIN},
             {HD_OP_PRUNE_PACK, HD_AT_prune_pack_mask, -1, HD_ARG_MASK},
+            {HD_OP_TWIN_CODES, HD_AT_twin_codes_twin, -1, HD_ARG_TWIN},
             {HD_OP_MASK_PACK, HD_AT_mask_pack_packed, -1, HD_ARG_D},
             {HD_OP_MASK_PACK, HD_AT_mask_pack_twin, -1, HD_ARG_TWIN},
             {HD_OP_MASK_PACK, HD_AT_mask_pack_keep, -1, HD_ARG_KEEP},

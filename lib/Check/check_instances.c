@@ -206,6 +206,8 @@ static void check_coverage(hd_ck_kernel *k, const hd_ck_extents *x) {
                       (long long)col);
   else if (is_clean(k))
     hd_ck_statistics_finish(k, x);
+  if (is_clean(k))
+    hd_ck_twin_finish(k, x);
 }
 
 static void free_extents(hd_ck_extents *x) {

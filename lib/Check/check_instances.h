@@ -27,6 +27,8 @@ void hd_ck_check_budgets(hd_ck_kernel *k);
 void hd_ck_check_product(hd_ck_kernel *k);
 /* Reports statistics of D that a whole grid has not written. */
 void hd_ck_statistics_finish(hd_ck_kernel *k, const hd_ck_extents *extents);
+/* The same for the codes of a packed twin. */
+void hd_ck_twin_finish(hd_ck_kernel *k, const hd_ck_extents *extents);
 /* Compares pointers and tensor maps with their uses. */
 void hd_ck_check_arguments(hd_ck_kernel *k);
 /* Adds a finding (or "undecided") that no run is needed for. */

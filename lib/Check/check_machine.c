@@ -157,6 +157,7 @@ static run_op *const run_ops[HD_N_OPS] = {
     [HD_OP_PRUNE_PACK] = hd_ck_prune_pack,
     [HD_OP_MASK_PACK] = hd_ck_prune_pack,
     [HD_OP_QUANTIZE_PACK] = hd_ck_prune_pack,
+    [HD_OP_TWIN_CODES] = hd_ck_twin_codes,
     [HD_OP_COPY_GLOBAL] = hd_ck_copy_global,
     [HD_OP_COMBINE_GLOBAL] = hd_ck_combine,
     [HD_OP_BARRIER_INIT] = hd_ck_barrier_init,

@@ -305,6 +305,7 @@ typedef struct hd_ck_extents {
                         do not exist are set, too. A row is NULL before its first store */
   int64_t stored_rows, stored_cols;
   uint8_t *scaled; /* per 128 rows by 8 columns of D: its statistic was stored; NULL: none was */
+  uint8_t *coded; /* per strip and k-block: its share of a twin's codes was stored; NULL: no twin */
   hd_ck_claim *claims; /* owned */
   int32_t n_claims, cap_claims;
   int64_t workspace_end;
@@ -477,6 +478,7 @@ void hd_ck_combine(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_copy_global(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* prune.pack, mask.pack and quantize.pack. */
 void hd_ck_prune_pack(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_twin_codes(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* False, with a finding, if `value` is negative or not a multiple of `unit`. */
 bool hd_ck_is_aligned(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                       const char *what, int64_t value, int64_t unit);

@@ -22,24 +22,24 @@ static const int32_t widths[] = {16, 4, 2, 1};
 typedef enum form { PLAIN, TRANSPOSED, TWIN, TWO_WAY, MASKED, QUANTIZED } form;
 
 /* What differs between the kernels. more: the arguments that not all forms have. min_ctas: with
- * wide loads so many CTAs fit into an SM; quantize.pack would take registers for two only, too few
- * loads in flight. */
+ * wide loads so many CTAs fit into an SM, where ptxas would take registers for fewer, which have
+ * too few loads in flight. */
 enum { MOST_MORE = 2 };
 static const struct form_row {
   const char *name, *op, *attrs, *about;
   hd_arg_kind more[MOST_MORE + 1]; /* NONE: the end */
-  int32_t min_ctas;                /* 0: as ptxas decides */
+  int32_t min_ctas;                /* 0: as many as ptxas' choice of registers allows */
 } forms[] = {
     [PLAIN] = {"pack", "prune.pack", "", "pruned and packed", {HD_ARG_NONE}},
     [TRANSPOSED] = {"pack_transposed", "prune.pack", ", trans",
                     "whose transpose is in memory, pruned and packed", {HD_ARG_NONE}},
     [TWIN] = {"pack_twin", "prune.pack", "", "pruned and packed, with its transpose",
-              {HD_ARG_TWIN, HD_ARG_NONE}},
+              {HD_ARG_TWIN, HD_ARG_NONE}, 4},
     [TWO_WAY] = {"pack_two_way", "prune.pack", "",
                  "pruned along rows and columns, and packed with its transpose",
                  {HD_ARG_TWIN, HD_ARG_MASK, HD_ARG_NONE}},
     [MASKED] = {"pack_masked", "mask.pack", "", "packed under a mask, with its transpose",
-                {HD_ARG_TWIN, HD_ARG_KEEP, HD_ARG_NONE}},
+                {HD_ARG_TWIN, HD_ARG_KEEP, HD_ARG_NONE}, 4},
     [QUANTIZED] = {"pack_quantized", "quantize.pack", "", "pruned, quantized by row and packed",
                    {HD_ARG_SCALE_A, HD_ARG_NONE}, 4},
 };
@@ -80,15 +80,36 @@ static heddle_elem elem_of_more(source from, hd_arg_kind arg) {
                                                     : from.elem;
 }
 
+/* What kernels with a twin have besides. The codes of a slab and k-block meet in a slot; two slots
+ * take turns, so that warps of a slab may be one tile apart. */
+static const struct twin_text {
+  const char *buffer, *slots, *loop, *store, *yield; /* store: up to the type */
+} alone = {"", "", "for %first, %tiles, %ctas (%tile: i32) {", "", "      yield"},
+  with_twin = {"  %codes: buffer = buffer {name = \"codes\", space = shared, bytes = 512, "
+               "stages = 4, align = 128, layout = linear, type = s32}\n",
+               "    %two: i32 = const {value = 2}\n"
+               "    %twice: i32 = mul %of_tile, %two\n"
+               "    %turns: i32 = add %twice, %two\n",
+               "%end: i32 = for %first, %tiles, %ctas, %of_tile (%tile: i32, %slot: i32) {",
+               "      role.sync {id = 1, among = 4}\n"
+               "      twin.codes %codes, %slot, %twin, %row, %k_block, %m, %k {type = ",
+               "}\n"
+               "      %next: i32 = sub %turns, %slot\n"
+               "      yield %next"};
+_Static_assert(HD_META_PLANE_BYTES == 512 && HD_SLAB_STRIPS == 4 && TILE_K_BLOCKS == 2,
+               "slots of with_twin");
+
 static void print_kernel(hd_arena *arena, hd_strbuf *out, source from, const char *target,
                          int32_t width) {
   heddle_elem elem = from.elem;
   const struct form_row *row = &forms[from.form];
   const char *type = heddle_elem_get(elem)->name, *dense = heddle_elem_get(from.from)->name;
   const char *operand = "", *more = "", *attrs = row->attrs;
+  const struct twin_text *twin = has_arg(from, HD_ARG_TWIN) ? &with_twin : &alone;
   for (const hd_arg_kind *arg = row->more; *arg != HD_ARG_NONE; arg++) {
     const char *name = hd_arg_name(*arg), *of = heddle_elem_get(elem_of_more(from, *arg))->name;
-    operand = hd_arena_printf(arena, "%s, %%%s", operand, name);
+    operand = hd_arena_printf(arena, "%s, %%%s%s", operand, name,
+                              *arg == HD_ARG_TWIN ? ", %codes, %slot" : "");
     more = hd_arena_printf(arena, "%s  %%%s: ptr<%s> = arg {arg = %s, type = %s}\n", more, name, of,
                            name, of);
   }
@@ -105,8 +126,10 @@ static void print_kernel(hd_arena *arena, hd_strbuf *out, source from, const cha
       "%s"
       "  %%m: i32 = arg {arg = m}\n"
       "  %%k: i32 = arg {arg = k}\n"
-      "  %%pitch: i64 = arg {arg = ldb}\n",
-      row->name, type, (int)width, target, 32 * WARPS, occupancy, dense, dense, type, type, more);
+      "  %%pitch: i64 = arg {arg = ldb}\n"
+      "%s",
+      row->name, type, (int)width, target, 32 * WARPS, occupancy, dense, dense, type, type, more,
+      twin->buffer);
   hd_strbuf_printf(
       out,
       "  role {name = \"pack\", warp_lo = 0, n_warps = %d} {\n"
@@ -133,7 +156,8 @@ static void print_kernel(hd_arena *arena, hd_strbuf *out, source from, const cha
       "    %%of_tile: i32 = div %%warp, %%strips\n"
       "    %%first: i32 = block_index\n"
       "    %%ctas: i32 = grid_size\n"
-      "    for %%first, %%tiles, %%ctas (%%tile: i32) {\n"
+      "%s"
+      "    %s\n"
       "      %%slab: i32 = div %%tile, %%tiles_k\n"
       "      %%before: i32 = mul %%slab, %%tiles_k\n"
       "      %%column: i32 = sub %%tile, %%before\n"
@@ -143,11 +167,12 @@ static void print_kernel(hd_arena *arena, hd_strbuf *out, source from, const cha
       "      %%k_block: i32 = add %%tile_block, %%of_tile\n"
       "      %s %%dense, %%pitch, %%packed, %%row, %%k_block, %%m, %%k%s "
       "{type = %s, vec = %d%s}\n"
-      "      yield\n"
+      "%s%s%s\n"
       "    }\n"
       "  }\n"
       "}\n",
-      row->op, operand, type, (int)width, attrs);
+      twin->slots, twin->loop, row->op, operand, type, (int)width, attrs, twin->store,
+      twin == &with_twin ? type : "", twin->yield);
 }
 
 static heddle_status make_module(heddle_context *ctx, hd_arena *arena, source from,

@@ -1,5 +1,5 @@
-/* prune.pack, mask.pack and quantize.pack: prune 16 rows of a dense matrix in one k-block, and
- * store them to the packed block.
+/* prune.pack, mask.pack, quantize.pack: prune 16 rows of a dense matrix in one k-block, and store
+ * them to the packed block. twin.codes.
  *
  * Lane 4g + q takes bytes 32q to 32q + 31 of rows g and g + 8. Of each row it keeps a chunk of 16
  * bytes of values. The chunk's codes are half of the lane's own metadata word (16-bit types, tf32),
@@ -7,8 +7,9 @@
  *
  * With a twin (16-bit types) the strip is transposed in registers: 64 rows of the transposed matrix
  * by 16 elements. Lane 4g + q gets rows 2q + g % 2 and 8 below of strip g / 2 of a block, and
- * stores the chunk that the strip's number in its slab says. With a mask, too, the strip is pruned
- * to 2:4 along rows and columns first; mask.pack reads such a mask.
+ * stores the chunk that the strip's number in its slab says. Its codes are every fourth word of the
+ * block's codes, so they go to shared memory, where the four strips of the slab join theirs. With a
+ * mask, too, the strip is pruned to 2:4 along rows and columns first; mask.pack reads such a mask.
  *
  * quantize.pack loads twice as many bytes (`from` has 16 bits, `elem` 8), and converts what is
  * kept. */
@@ -152,25 +153,32 @@ static void apply_mask(hd_emitter *e, const strip *s, LLVMValueRef w[ROWS][WORDS
 /* Where a lane stores: a block, and there row g of a strip and 8 below it, chunk q of each. */
 typedef struct target {
   LLVMValueRef block;       /* its address */
+  LLVMValueRef codes;       /* i32: shared address of a slot for the codes; NULL: in the block */
   LLVMValueRef strip, g, q; /* i32 */
 } target;
 
 /* The address of a block; the blocks of a slab are consecutive along k. */
-static LLVMValueRef find_block(hd_emitter *e, const strip *s, LLVMValueRef packed,
+static LLVMValueRef find_block(hd_emitter *e, heddle_elem elem, LLVMValueRef packed,
                                LLVMValueRef slab, LLVMValueRef k_block, LLVMValueRef k) {
-  int32_t each = hd_k_block_size(s->elem);
+  int32_t each = hd_k_block_size(elem);
   LLVMValueRef n_k_blocks = hd_emit_divi(e, hd_emit_addi(e, k, each - 1), each);
   LLVMValueRef index = hd_emit_mul(e, hd_emit_widen(e, slab), hd_emit_widen(e, n_k_blocks));
   index = hd_emit_add(e, index, hd_emit_widen(e, k_block));
-  return hd_emit_global_at(e, packed, hd_emit_muli(e, index, hd_block_bytes(s->elem)));
+  return hd_emit_global_at(e, packed, hd_emit_muli(e, index, hd_block_bytes(elem)));
 }
 
 static target find_target(hd_emitter *e, const strip *s) {
   LLVMValueRef slab = hd_emit_divi(e, s->row, HD_SLAB_ROWS);
   LLVMValueRef packed = hd_emit_get1(e, hd_prune_pack_packed(s->op));
   LLVMValueRef strips = hd_emit_divi(e, s->row, HD_STRIP_ROWS);
-  return (target){find_block(e, s, packed, slab, s->k_block, s->k),
+  return (target){find_block(e, s->elem, packed, slab, s->k_block, s->k), NULL,
                   hd_emit_remi(e, strips, HD_SLAB_STRIPS), s->g, s->q};
+}
+
+/* The shared address of a slot with codes. */
+static LLVMValueRef find_slot(hd_emitter *e, const hd_value *codes, const hd_value *slot) {
+  int64_t bytes = hd_op_int(hd_emit_def(codes), HD_ATTR_BYTES, 0);
+  return hd_emit_add(e, hd_emit_get1(e, codes), hd_emit_muli(e, hd_emit_get1(e, slot), bytes));
 }
 
 /* In the twin slabs are k-blocks, and k-blocks slabs. */
@@ -178,8 +186,9 @@ static target find_twin(hd_emitter *e, const strip *s, const target *own) {
   LLVMValueRef slab = hd_emit_divi(e, s->row, HD_SLAB_ROWS);
   LLVMValueRef packed = hd_emit_get1(e, hd_prune_pack_twin(s->op));
   LLVMValueRef g = hd_emit_add(e, hd_emit_muli(e, s->q, 2), hd_emit_remi(e, s->g, 2));
-  return (target){find_block(e, s, packed, s->k_block, slab, s->m), hd_emit_divi(e, s->g, 2), g,
-                  own->strip};
+  return (target){find_block(e, s->elem, packed, s->k_block, slab, s->m),
+                  find_slot(e, hd_prune_pack_codes(s->op), hd_prune_pack_slot(s->op)),
+                  hd_emit_divi(e, s->g, 2), g, own->strip};
 }
 
 /* Byte `bytes` of the block, plus `offset`, which depends on the strip and the lane. */
@@ -215,6 +224,18 @@ static LLVMValueRef exchange_codes(hd_emitter *e, const target *to, const LLVMVa
   return find_thread(e, to->g, hd_emit_add(e, hd_emit_muli(e, p, 2), step));
 }
 
+/* The offset in a slot of a strip's word for row g of a strip of the twin's block. Each strip of
+ * the slab has a line of words, rotated by 8 words from one line to the next: lanes of twin.codes
+ * read from all lines at once, from 32 banks. */
+static LLVMValueRef find_word(hd_emitter *e, LLVMValueRef line, LLVMValueRef block_strip,
+                              LLVMValueRef g) {
+  enum { ROWS_OF_G = 8 };
+  LLVMValueRef word = hd_emit_muli(e, hd_emit_add(e, block_strip, line), ROWS_OF_G);
+  word = hd_emit_remi(e, hd_emit_add(e, word, g), HD_LANES);
+  return hd_emit_add(e, hd_emit_muli(e, line, HD_META_STRIP_BYTES),
+                     hd_emit_muli(e, word, HD_WORD_BYTES));
+}
+
 /* ORDER hd_code_offset. */
 static void store_codes(hd_emitter *e, const strip *s, const target *to,
                         const LLVMValueRef codes[ROWS]) {
@@ -231,13 +252,22 @@ static void store_codes(hd_emitter *e, const strip *s, const target *to,
   hd_emit_put_words(e, place(e, to, offset, HD_BLOCK_VALUE_BYTES), word, n_words);
 }
 
+static void leave_codes(hd_emitter *e, const target *to, const LLVMValueRef codes[ROWS]) {
+  LLVMValueRef at = hd_emit_add(e, to->codes, find_word(e, to->q, to->strip, to->g));
+  LLVMValueRef args[] = {at, hd_emit_permute(e, codes[0], codes[1], HD_LOW_HALVES)};
+  hd_emit_asm(e, e->none, "st.shared.b32 [$0], $1;", "r,r", args, 2, HD_ASM_MEMORY);
+}
+
 static void prune_and_store(hd_emitter *e, const strip *s, const target *to,
                             LLVMValueRef w[ROWS][WORDS]) {
   LLVMValueRef values[ROWS][VALUES], codes[ROWS];
   for (int h = 0; h < ROWS; h++)
     codes[h] = hd_emit_keep(e, &s->rank, w[h], values[h]);
   store_values(e, to, values);
-  store_codes(e, s, to, codes);
+  if (to->codes)
+    leave_codes(e, to, codes);
+  else
+    store_codes(e, s, to, codes);
 }
 
 /* The factor of row g + 8h: the reciprocal of its scale. The zeros after the last row have none. */
@@ -353,6 +383,29 @@ heddle_status hd_emit_op_mask_pack(hd_emitter *e, const hd_op *op) {
     load_row(e, &s, h, w[h]);
   apply_mask(e, &s, w);
   pack_strip(e, &s, w);
+  hd_emit_endif(e, join);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_emit_op_twin_codes(hd_emitter *e, const hd_op *op) {
+  heddle_elem elem = hd_op_elem(op, HD_ATTR_TYPE);
+  LLVMValueRef row = hd_emit_get1(e, hd_twin_codes_row(op));
+  LLVMValueRef k_block = hd_emit_get1(e, hd_twin_codes_k_block(op));
+  LLVMValueRef before = hd_emit_muli(e, k_block, hd_k_block_size(elem));
+  LLVMValueRef in_k = hd_emit_lt(e, before, hd_emit_get1(e, hd_twin_codes_k(op)));
+  LLVMBasicBlockRef join = hd_emit_if(e, in_k, "in_k");
+  LLVMValueRef share = hd_emit_remi(e, hd_emit_divi(e, row, HD_STRIP_ROWS), HD_SLAB_STRIPS);
+  LLVMValueRef offset = hd_emit_add(e, hd_emit_muli(e, share, HD_META_STRIP_BYTES),
+                                    hd_emit_muli(e, e->lane, HD_WORD_BYTES));
+  LLVMValueRef slot = find_slot(e, hd_twin_codes_codes(op), hd_twin_codes_slot(op));
+  LLVMValueRef g = hd_emit_divi(e, e->lane, 4), q = hd_emit_remi(e, e->lane, 4);
+  LLVMValueRef at = hd_emit_add(e, slot, find_word(e, q, share, g));
+  LLVMValueRef word =
+      hd_emit_asm(e, e->i32, "ld.shared.b32 $0, [$1];", "=r,r", &at, 1, HD_ASM_MEMORY);
+  LLVMValueRef twin = hd_emit_get1(e, hd_twin_codes_twin(op));
+  target to = {.block = find_block(e, elem, twin, k_block, hd_emit_divi(e, row, HD_SLAB_ROWS),
+                                   hd_emit_get1(e, hd_twin_codes_m(op)))};
+  hd_emit_put_words(e, place(e, &to, offset, HD_BLOCK_VALUE_BYTES), &word, 1);
   hd_emit_endif(e, join);
   return HEDDLE_OK;
 }

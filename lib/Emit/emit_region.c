@@ -100,6 +100,7 @@ static const struct lowering {
     [HD_OP_PRUNE_PACK] = {hd_emit_op_prune_pack, 0},
     [HD_OP_MASK_PACK] = {hd_emit_op_mask_pack, 0},
     [HD_OP_QUANTIZE_PACK] = {hd_emit_op_quantize_pack, 0},
+    [HD_OP_TWIN_CODES] = {hd_emit_op_twin_codes, 0},
     [HD_OP_COPY_GLOBAL] = {hd_emit_op_copy_global, 0},
     [HD_OP_COMBINE_GLOBAL] = {hd_emit_op_combine_global, 0},
     [HD_OP_BARRIER_INIT] = {hd_emit_op_barrier_init, 90},

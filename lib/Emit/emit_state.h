@@ -230,7 +230,8 @@ hd_emit_fn hd_emit_op_finish_tile, hd_emit_op_reduce_tile, hd_emit_op_scale_tile
     hd_emit_op_scale_columns;
 hd_emit_fn hd_emit_op_partial_store, hd_emit_op_partial_sum, hd_emit_op_last_arriver;
 hd_emit_fn hd_emit_op_partial_send, hd_emit_op_partial_add;
-hd_emit_fn hd_emit_op_prune_pack, hd_emit_op_mask_pack, hd_emit_op_quantize_pack;
+hd_emit_fn hd_emit_op_prune_pack, hd_emit_op_mask_pack, hd_emit_op_quantize_pack,
+    hd_emit_op_twin_codes;
 hd_emit_fn hd_emit_op_copy_global, hd_emit_op_combine_global;
 /* How many threads of the role execute an op together (`among`; default: all). hd_emit_share: the
  * i32 index of this thread's set of `threads` threads. */

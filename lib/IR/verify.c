@@ -283,6 +283,8 @@ static void check_one(hd_verifier *v, const hd_op *op) {
   if (v->n_errors == before)
     hd_verify_slots(v, op);
   if (v->n_errors == before)
+    hd_verify_pack(v, op);
+  if (v->n_errors == before)
     hd_verify_spec(v, op);
 }
 

@@ -7,6 +7,7 @@
  * verify_reduce.c rules of reductions over rows of D
  * verify_slots.c  rules of ops that access buffers and barriers: cursors, slots, sizes
  * verify_spec.c   targets and instruction rows, by lib/Spec
+ * verify_pack.c   rules of ops that pack a matrix with its twin
  * verify_kernel.c rules of a whole kernel: names, roles, registers, arguments
  *
  * Later files may rely on the checks of earlier ones: the rules of an op run only if its operands,
@@ -48,6 +49,7 @@ void hd_verify_attrs(hd_verifier *v, const hd_op *op);
 void hd_verify_op_rules(hd_verifier *v, const hd_op *op);
 void hd_verify_reduce(hd_verifier *v, const hd_op *op);
 void hd_verify_slots(hd_verifier *v, const hd_op *op);
+void hd_verify_pack(hd_verifier *v, const hd_op *op);
 void hd_verify_spec(hd_verifier *v, const hd_op *op);
 /* Called once per kernel, after its ops. */
 void hd_verify_kernel(hd_verifier *v, const hd_op *kernel);

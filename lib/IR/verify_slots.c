@@ -107,6 +107,9 @@ static const struct storage_rule {
     {HD_OP_REDUCE_TILE, HD_AT_reduce_tile_buffer, false, "linear"},
     {HD_OP_SCALE_TILE, HD_AT_scale_tile_buffer, false, "linear"},
     {HD_OP_SCALE_COLUMNS, HD_AT_scale_columns_buffer, false, "linear"},
+    {HD_OP_PRUNE_PACK, HD_AT_prune_pack_codes, false, "linear"},
+    {HD_OP_MASK_PACK, HD_AT_mask_pack_codes, false, "linear"},
+    {HD_OP_TWIN_CODES, HD_AT_twin_codes_codes, false, "linear"},
 };
 
 static void check_storage(hd_verifier *v, const hd_op *op) {
@@ -445,11 +448,9 @@ static void check_mma_scales(hd_verifier *v, const hd_op *op) {
   const hd_spec_row *row = name ? hd_spec_find(name) : NULL;
   if (!row || (!row->scale_vec && op->n_operands == PLAIN))
     return;
-  if (!row->scale_vec || op->n_operands != ALL) {
-    hd_verify_fail(v, op, "ir.operands", "got %d operands; legal: %d for row %s",
-                   (int)op->n_operands, row->scale_vec ? ALL : PLAIN, row->name);
-    return;
-  }
+  if (!row->scale_vec || op->n_operands != ALL)
+    return hd_verify_fail(v, op, "ir.operands", "got %d operands; legal: %d for row %s",
+                          (int)op->n_operands, row->scale_vec ? ALL : PLAIN, row->name);
   int64_t words = (hd_spec_scales_a_row(row) + HD_SCALES_A_WORD - 1) / HD_SCALES_A_WORD;
   int64_t tiles = words * HD_SCALE_TILE_COLUMNS;
   int64_t n = hd_tensor_slot_columns(hd_tcgen05_mma_sums(op)->op);

@@ -30,13 +30,23 @@ static void fill_region(hd_module *module, hd_region *region, bool args) {
   hd_build_yield(&b, &value, 1);
 }
 
-/* Builds the op with everything that it may have (`more`), or with the minimum. */
+/* A value of types[i]: with `shared` that of an earlier operand, if one has this type. */
+static hd_value *operand(fixture_kernel *f, const hd_type *types, hd_value *const *operands,
+                         int32_t i, bool shared) {
+  for (int32_t j = 0; shared && j < i; j++)
+    if (hd_type_equal(types[j], types[i]))
+      return operands[j];
+  return fixture_value(&f->b, types[i]);
+}
+
+/* Builds the op with everything that it may have (`more`), or with the minimum, in which operands
+ * share values: each may have errors of its own, of which only HD_MAX_ERRORS are reported. */
 static hd_op *build(fixture_kernel *f, hd_op_kind kind, bool more) {
   hd_type types[32], results[32];
   hd_value *operands[32];
   int32_t n = add_types(hd_op_get_info(kind)->operands, more, types);
   for (int32_t i = 0; i < n; i++)
-    operands[i] = fixture_value(&f->b, types[i]);
+    operands[i] = operand(f, types, operands, i, !more);
   int32_t n_results = add_types(hd_op_get_info(kind)->results, more, results);
   hd_op *op = hd_build(&f->b, kind, operands, n, results, n_results);
   for (int key = 0; key < HD_N_ATTRS; key++) {
