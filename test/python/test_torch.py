@@ -348,7 +348,7 @@ class Extension(unittest.TestCase):
 
     def test_its_tables_are_those_of_python(self):
         """ORDER ROLES, KEY and ACTS."""
-        source = open(_extension.SOURCE).read()
+        source = "".join(open(path).read() for path in _extension.SOURCES)
 
         def words(pattern):
             return re.findall(r"\w+", re.search(pattern, source).group(1))

@@ -12,7 +12,9 @@ import tempfile
 
 import torch
 
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "extension.cpp")
+_HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.join(_HERE, "extension.cpp")
+SOURCES = SOURCE, os.path.join(_HERE, "extension_launch.h")
 _state = {"library": None, "call": None, "why": "not asked for yet"}
 
 
@@ -24,8 +26,8 @@ def _folder():
 def _key(compiler):
     """What the compiled file depends on: another source, torch, ABI or compiler is another file."""
     said = subprocess.run([compiler, "-dumpfullversion", "-dumpmachine"], text=True, capture_output=True).stdout
-    facts = (open(SOURCE, "rb").read(), torch.__version__.encode(), str(torch.compiled_with_cxx11_abi()).encode(),
-             said.encode())
+    facts = (*(open(path, "rb").read() for path in SOURCES), torch.__version__.encode(),
+             str(torch.compiled_with_cxx11_abi()).encode(), said.encode())
     return hashlib.sha256(b"\0".join(facts)).hexdigest()[:20]
 
 
