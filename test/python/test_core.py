@@ -101,6 +101,13 @@ class Kernels(unittest.TestCase):
         self.check("e4m3", "sm_90a", 16, scale_a="vector", scale_b="vector", bias="f32", out="f32")
         self.check("s8", "sm_90a", 5, out="s32")
 
+    def test_times_are_predicted(self):
+        problem = heddle.Problem(4096, None, 4096)
+        few, many = (problem.predict("tile=128x64", (0, n, 0)) for n in (16, 4096))
+        self.assertTrue(1e-6 < few < many / 4 < 1e-3)
+        with self.assertRaises(heddle.Unsupported):
+            heddle.Problem(4096, 16, 4096, target="sm_80").predict()
+
     def test_norm_by_sums_of_squares(self):
         """The sums that one kernel returns scale the columns of the next one's B."""
         first = heddle.Problem(256, None, 256, c="bf16", reduce="sumsq").compile()

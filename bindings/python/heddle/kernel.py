@@ -173,6 +173,14 @@ class Problem:
         _free(out)
         return text
 
+    def predict(self, schedule=None, size_mnk=(0, 0, 0), target=None):
+        """Seconds that a launch with cold operands takes by the cost model; sizes as in tuned_schedule(). Unsupported for
+        targets whose rates were not measured (all except sm_90a)."""
+        out, sizes = _c.heddle_prediction(), (ctypes.c_int64 * 3)(*size_mnk)
+        call(_c.heddle_schedule_predict, self._module, target and target.encode(), schedule and schedule.encode(), sizes,
+             ctypes.byref(out))
+        return out.seconds
+
     def compile(self, schedule=None, target=None, *, tuned_for=None, is_choice=False, user_epilogue=None, ptxas=None,
                 cache=None):
         """A Kernel. schedule: words over the default one; tuned_for=(m, n, k): the schedule that tuning chose for
