@@ -1,15 +1,12 @@
 """Addends of heddle.torch's op without a GPU: the op, what a launch gets (in the simulator), and residuals that
 torch.compile makes addends. Kernels with an addend are among the cases of test_torch.py."""
-import contextlib
-import ctypes
 import re
-import types
 import unittest
 from concurrent.futures import ThreadPoolExecutor
-from unittest import mock
 
 import torch
 from functorch.compile import make_boxed_func
+from simulated_launch import launch
 from torch import nn
 from torch._dynamo.backends.common import aot_autograd
 from torch._inductor import config
@@ -18,9 +15,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import heddle
 import heddle.torch as ht
-from heddle import _c
-from heddle.errors import call
-from heddle.torch import _fusion, _ops, _plans
+from heddle.torch import _ops, _passes
 
 
 class Addends(unittest.TestCase):
@@ -99,44 +94,7 @@ class Addends(unittest.TestCase):
 
 
 class Launches(unittest.TestCase):
-    """The form through ctypes on tensors of the host: the simulator takes the place of the launch, and checks accesses."""
-
-    def simulated(self, kernel, x, m, launches):
-        """A launch of this kernel on the host, which sees just the bytes that its sizes and pitches name."""
-        def run(function, handle, args, n_args, stream):
-            names = [argument.name for argument in kernel.arguments]
-            number = {a.name: getattr(args[i], a.kind) for i, a in enumerate(kernel.arguments) if a.kind != "ptr"}
-            n, k = number["n"], x.shape[-1]
-            elements = {"a": ht.packed_bytes(m, k, x.dtype), "b": (n - 1) * number["ldb"] + k,
-                        "c": (n - 1) * number.get("ldc", 0) + m, "d": (n - 1) * number["ldd"] + m,
-                        "bias": m, "scale_a": m, "scale_b": n}
-            width = {"a": 1, "b": x.itemsize, "scale_a": 4, "scale_b": 4, "bias": 4}
-            sizes = (ctypes.c_size_t * n_args)(*(elements.get(name, 0) * width.get(name, 2) for name in names))
-            ptx, manifest = kernel.ptx.encode(), kernel.manifest.encode()
-            one = _c.heddle_simulation(manifest=manifest, ptx=ptx, manifest_bytes=len(manifest), ptx_bytes=len(ptx),
-                                       args=args, arg_bytes=sizes, n_args=n_args)
-            call(_c.heddle_simulate, ctypes.byref(one))
-            launches.append(number)
-        return run
-
-    def launch(self, x, packed, m, *args):
-        """(y, the numbers of the launch)"""
-        launches = []
-
-        def kernel_of(key):
-            kernel = _plans.compile_kernel(key, "sm_90a")
-            self.assertNotIn("workspace", [argument.name for argument in kernel.arguments])
-            patch.enter_context(mock.patch.object(_ops, "call", self.simulated(kernel, x, m, launches)))
-            roles = [_plans.ROLES.index(argument.name) for argument in kernel.arguments]
-            return types.SimpleNamespace(kernel=kernel, handle=None, roles=roles)
-        with contextlib.ExitStack() as patch:
-            for module, name, other in ((torch.cuda, "device", lambda device: contextlib.nullcontext()),
-                                        (torch.cuda, "current_stream", lambda: types.SimpleNamespace(cuda_stream=0)),
-                                        (_plans, "runtime", lambda: types.SimpleNamespace(target=lambda device: "sm_90a")),
-                                        (_plans, "kernel_of", kernel_of)):
-                patch.enter_context(mock.patch.object(module, name, other))
-            patch.enter_context(mock.patch.dict(ht.settings, workspace=False))
-            return _ops._launch_form(x, packed, m, *args), launches[0]
+    """The form through ctypes on tensors of the host, launched in the simulator."""
 
     def test_rows_at_any_distance(self):
         torch.manual_seed(8)
@@ -148,7 +106,7 @@ class Launches(unittest.TestCase):
                                  (9, flat[:9 * m].view(m, 9).t(), m), (9, flat[:m][None].expand(9, m), m),
                                  (9, flat[:18 * m].view(9, 2 * m)[:, ::2], m), (35, flat[:35 * m].view(7, 5, m), m)):
             x = torch.randn(*addend.shape[:-1], k).bfloat16()
-            y, numbers = self.launch(x, packed, m, None, None, None, "none", None, addend)
+            y, numbers = launch(_ops._launch_form, x, packed, m, None, None, None, "none", None, addend)
             self.assertEqual((numbers["n"], numbers["ldc"]), (n, pitch))
             want = x.double() @ w.double().t() + addend.double()
             torch.testing.assert_close(y.double(), want, rtol=2.0 ** -8, atol=1e-4)
@@ -156,10 +114,10 @@ class Launches(unittest.TestCase):
     def test_with_scales_and_bias(self):
         (qx, sx), (qw, sw) = ht.quantize_rows(torch.randn(9, 128)), ht.quantize_rows(ht.prune(torch.randn(72, 128)))
         bias, addend = torch.randn(72), torch.randn(9, 80).bfloat16()[:, :72]
-        y, _ = self.launch(qx, ht.pack(qw), 72, bias, sx, sw, "none", None, addend)
+        y, _ = launch(_ops._launch_form, qx, ht.pack(qw), 72, bias, sx, sw, "none", None, addend)
         want = (qx.double() * sx[:, None]) @ (qw.double() * sw[:, None]).t() + bias.double() + addend.double()
         torch.testing.assert_close(y.double(), want, rtol=2.0 ** -8, atol=1e-3)
-        y, numbers = self.launch(qx, ht.pack(qw), 72, bias, sx, sw, "none", None, None)
+        y, numbers = launch(_ops._launch_form, qx, ht.pack(qw), 72, bias, sx, sw, "none", None, None)
         self.assertNotIn("ldc", numbers)
         torch.testing.assert_close(y.double(), want - addend.double(), rtol=2.0 ** -8, atol=1e-3)
 
@@ -281,7 +239,7 @@ class Fusion(unittest.TestCase):
 
     def test_passes_that_run_before(self):
         """In a torch whose hook is one pass: it is called first, and is part of the key of the caches."""
-        FuseAdd = _fusion._pass_class()
+        FuseAdd = _passes._pass_class()
         seen = []
         self.assertIsNone(FuseAdd(seen.append).uuid())
         both = FuseAdd(FuseAdd(seen.append))

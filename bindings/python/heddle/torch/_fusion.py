@@ -1,18 +1,10 @@
 """Residual additions under torch.compile: add(residual, heddle.linear(x, ...)) becomes linear(x, ..., addend=residual).
 
-A pass of Inductor's over the graph after autograd, which touches no other ops. It is in force wherever an op of Heddle's
-is traced (install), and part of the key of Inductor's caches."""
-import hashlib
-import sys
-from functools import cache
-
+A pass over the graph after autograd, which touches no other ops (_passes.py)."""
 import torch
-
-from . import _plans
 
 aten = torch.ops.aten
 _VIEWS = (aten.view.default, aten.reshape.default, aten._unsafe_view.default)
-_HOOK = "post_grad_custom_post_pass"
 
 
 def fuse_add(graph):
@@ -104,60 +96,3 @@ def _viewed(graph, residual, shape):
     view = graph.call_function(aten.view.default, (residual, [s if isinstance(s, int) else -1 for s in shape]))
     view.meta = {**residual.meta, "val": residual.meta["val"].view(shape)}
     return view
-
-
-# ---- Inductor's hook ----
-
-@cache
-def _pass_class():
-    """Made when something is compiled: its base class is Inductor's, which takes a second to import."""
-    from torch._inductor.custom_graph_pass import CustomGraphPass
-
-    class FuseAdd(CustomGraphPass):
-        def __init__(self, before=None):
-            self.before = before  # a pass that runs first
-
-        def __call__(self, graph):
-            if self.before is not None:
-                self.before(graph)
-            if _plans.settings["fuse_add"]:
-                fuse_add(graph)
-
-        def uuid(self):
-            """What the result depends on, for Inductor's caches; None, which means no cache: a function that runs first
-            does not say it."""
-            own = _source_hash(), _plans.settings["fuse_add"]
-            if self.before is None:
-                return own
-            before = self.before.uuid() if isinstance(self.before, CustomGraphPass) else None
-            return before and (own, before)
-
-    return FuseAdd
-
-
-@cache
-def _source_hash():
-    return hashlib.sha256(open(__file__, "rb").read()).hexdigest()
-
-
-def install():
-    """Sets Inductor's hook, behind the passes that are set already. Called with each op of Heddle's that is traced: torch
-    has a hook for each thread, and a thread that compiles has imported torch._dynamo."""
-    if not _plans.settings["fuse_add"] or "torch._dynamo" not in sys.modules:
-        return
-    try:
-        from torch._inductor import config, custom_graph_pass
-    except ImportError:  # a torch without such passes
-        return
-    if not hasattr(config, _HOOK):
-        return
-    hook = getattr(config, _HOOK)
-    passes = hook if isinstance(hook, (list, tuple)) else [] if hook is None else [hook]
-    if any(isinstance(one, _pass_class()) for one in passes):
-        return
-    if not passes:
-        setattr(config, _HOOK, _pass_class()())
-    elif hasattr(custom_graph_pass, "get_custom_graph_passes"):  # this torch takes several
-        setattr(config, _HOOK, (*passes, _pass_class()()))
-    elif not isinstance(hook, getattr(custom_graph_pass, "CustomInferenceAwareGraphPass", ())):  # called in another way
-        setattr(config, _HOOK, _pass_class()(hook))

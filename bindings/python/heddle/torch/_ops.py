@@ -2,23 +2,32 @@
 
     heddle::linear(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None,
                    addend=None)
+    heddle::linear_norm(x, packed, out_features, bias=None, act="none", addend=None, sums=None, eps=0., want_sums=False)
 
 y[..., m] = act((x[..., k] W[m, k]^T) * scale_x[token] * scale_w[m] + bias[m]). An act of pairs ("swiglu", ...) is
 act(gate) * up of a W that is gate and then up, each of out_features rows, packed interleaved (formats.pack, pair=True);
 bias and scale_w have gate's values, then up's. An addend, of y's shape and type, is added to y before y is rounded; with
 act="none" alone. linear_with_grad is the same with a gradient to x, bias and addend; linear goes there by itself when one
 is wanted. masked_linear has one to the weight, too. heddle::pack(weight, transposed=False) gives the packed bytes of a
-weight (formats.pack)."""
+weight (formats.pack).
+
+linear_norm is linear for bf16 and f16 without scales, and an RMSNorm in the kernels: with `sums`, the sums of squares of each
+128 elements of x's rows, f32 [in_features / 128, tokens], it multiplies each row of x by 1 / sqrt(sum / in_features + eps).
+It returns y and, with want_sums, such sums of y before it is rounded, [out_features / 128, tokens] (otherwise an empty
+tensor). It has no gradient; torch.compile makes it of a norm and linear (_norm_fusion.py)."""
 import ctypes
 
 import torch
 
 from .. import _c
 from ..errors import call, invalid
-from . import _extension, _fusion, _plans, formats
+from . import _extension, _passes, _plans, formats
+from ._plans import SUM_ROWS
 
 _SCHEMA = ("(Tensor x, Tensor packed, int out_features, Tensor? bias=None, Tensor? scale_x=None, "
            "Tensor? scale_w=None, str act=\"none\", ScalarType? out_dtype=None, Tensor? addend=None) -> Tensor")
+_NORM_SCHEMA = ("(Tensor x, Tensor packed, int out_features, Tensor? bias=None, str act=\"none\", Tensor? addend=None, "
+                "Tensor? sums=None, float eps=0., bool want_sums=False) -> (Tensor, Tensor)")
 _OUT = {torch.bfloat16: torch.bfloat16, torch.float16: torch.float16, torch.float32: torch.float32,
         torch.int8: torch.int32, torch.float8_e4m3fn: torch.bfloat16, torch.float8_e5m2: torch.bfloat16}
 
@@ -60,26 +69,67 @@ def _check(x, packed, m, bias, scale_x, scale_w, act, out, addend):
         _check_addend(x, m, act, out, addend)
 
 
+def _check_norm(x, m, sums, eps, want_sums):
+    k, n = x.shape[-1], x.shape[:-1].numel()
+    if x.dtype not in (torch.bfloat16, torch.float16):
+        raise invalid("torch.norm", f"got sums with x of {x.dtype}", "bfloat16, float16")
+    if want_sums and m % SUM_ROWS:
+        raise invalid("torch.norm", f"got {m} output features whose sums are wanted", "multiples of 128")
+    if sums is None:
+        return
+    if sums.device != x.device:
+        raise invalid("torch.device", f"got sums on {sums.device} and x on {x.device}", "one device")
+    if k % SUM_ROWS or sums.dtype != torch.float32 or eps < 0:
+        raise invalid("torch.norm", f"got {k} input features, sums of {sums.dtype}, eps {eps}",
+                      "multiples of 128, float32, at least 0")
+    if sums.dim() != 2 or sums.shape[0] != k // SUM_ROWS or sums.shape[1] != n:
+        raise invalid("torch.shape", f"got sums of shape {tuple(sums.shape)}", f"({k // SUM_ROWS}, {n})")
+
+
 def _fake(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None, addend=None):
-    _fusion.install()
+    _passes.install()
     out = _out_dtype(x, out_dtype)
     _check(x, packed, out_features, bias, scale_x, scale_w, act, out, addend)
     return x.new_empty((*x.shape[:-1], out_features), dtype=out)
 
 
+def _norm_fake(x, packed, out_features, bias=None, act="none", addend=None, sums=None, eps=0., want_sums=False):
+    y = _fake(x, packed, out_features, bias, None, None, act, None, addend)
+    _check_norm(x, out_features, sums, eps, want_sums)
+    size = (out_features // SUM_ROWS, x.shape[:-1].numel()) if want_sums else (0,)
+    return y, x.new_empty(size, dtype=torch.float32)
+
+
 def _dense_form(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None, addend=None):
     """On the CPU, for tests and for models that were moved there: the dense product in f32 (f64 of integers)."""
     out = _out_dtype(x, out_dtype)
-    _check(x, packed, out_features, bias, scale_x, scale_w, act, out, addend)
+    y = _dense_product(x, packed, out_features, bias, scale_x, scale_w, act, out, addend)
+    return y.to(out) if out.is_floating_point else y.round().clamp(-2 ** 31, 2 ** 31 - 1).to(out)
+
+
+def _norm_dense_form(x, packed, out_features, bias=None, act="none", addend=None, sums=None, eps=0., want_sums=False):
+    """linear_norm on the CPU."""
+    _check_norm(x, out_features, sums, eps, want_sums)
+    factors = None if sums is None else torch.rsqrt(sums.sum(0) / x.shape[-1] + eps)
+    y = _dense_product(x, packed, out_features, bias, factors, None, act, x.dtype, addend)
+    if not want_sums:
+        return y.to(x.dtype), x.new_empty(0, dtype=torch.float32)
+    return y.to(x.dtype), y.reshape(-1, out_features // SUM_ROWS, SUM_ROWS).square().sum(-1).t().contiguous()
+
+
+def _dense_product(x, packed, out_features, bias, scale_x, scale_w, act, out, addend):
+    """y before it is rounded; a scale_x alone is that of a norm."""
+    _check(x, packed, out_features, bias, scale_x if scale_w is not None else None, scale_w, act, out, addend)
     wide = torch.float64 if x.dtype == torch.int8 else torch.float32
     rows = _plans.rows_of(out_features, act)
     weight = formats.unpack(packed, rows, x.shape[-1], x.dtype, act in _plans.PAIRS)
     y = x.to(wide) @ weight.to(wide).t()
     if scale_x is not None:
-        y = y * scale_x.reshape(*x.shape[:-1], 1).to(wide) * scale_w.reshape(-1).to(wide)
+        y = y * scale_x.reshape(*x.shape[:-1], 1).to(wide)
+    if scale_w is not None:
+        y = y * scale_w.reshape(-1).to(wide)
     y = y if addend is None else y + addend.to(wide)
-    y = _activated(y if bias is None else y + bias.to(wide), act)
-    return y.to(out) if out.is_floating_point else y.round().clamp(-2 ** 31, 2 ** 31 - 1).to(out)
+    return _activated(y if bias is None else y + bias.to(wide), act)
 
 
 _FUNCTIONS = {"none": lambda v: v, "relu": torch.relu, "gelu": torch.nn.functional.gelu, "silu": torch.nn.functional.silu,
@@ -133,6 +183,17 @@ def _workspace(kernel, args, stream, x):
 def _launch_form(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None,
                  addend=None):
     """On the GPU, through ctypes: what extension.cpp does, about 20 µs a call slower."""
+    return _launch(x, packed, out_features, bias, scale_x, scale_w, act, out_dtype, addend)[0]
+
+
+def _norm_launch_form(x, packed, out_features, bias=None, act="none", addend=None, sums=None, eps=0., want_sums=False):
+    """linear_norm on the GPU, through ctypes."""
+    _check_norm(x, out_features, sums, eps, want_sums)
+    return _launch(x, packed, out_features, bias, None, None, act, None, addend, sums, eps, want_sums)
+
+
+def _launch(x, packed, out_features, bias, scale_x, scale_w, act, out_dtype, addend, sums=None, eps=0., want_sums=False):
+    """(y, the sums of its squares)"""
     out, m, k = _out_dtype(x, out_dtype), _plans.rows_of(out_features, act), x.shape[-1]
     _check(x, packed, out_features, bias, scale_x, scale_w, act, out, addend)
     n = x.numel() // k if k else 0
@@ -141,19 +202,23 @@ def _launch_form(x, packed, out_features, bias=None, scale_x=None, scale_w=None,
     if packed.numel() != want or not packed.is_contiguous():
         raise invalid("torch.packed", f"got {packed.numel()} packed bytes", f"{want} for {m} x {k} {x.dtype}")
     d = torch.empty((*x.shape[:-1], out_features), dtype=out, device=x.device)
+    of_d = torch.empty((out_features // SUM_ROWS, n) if want_sums else (0,), dtype=torch.float32, device=x.device)
     bias = _vector(bias, m, torch.float32 if integer else None, "bias")
     scale_w, scale_x = _vector(scale_w, m, torch.float32, "scale_w"), _vector(scale_x, n, torch.float32, "scale_x")
     with torch.cuda.device(x.device):
         key = _plans.Key(x.device.index, x.dtype, out, None if bias is None else bias.dtype, act, scale_x is not None,
-                         m, k, addend=addend is not None)
+                         m, k, addend=addend is not None, norm=sums is not None, reduce=want_sums)
         ranges = _plans.buckets(key, _plans.runtime().target(key.device))
         loaded = _plans.kernel_of(key.at(_plans.bucket_of(ranges, n)))
         if n == 0:
-            return d
+            return d, of_d
         rows, stream = _rows(x, k), torch.cuda.current_stream().cuda_stream
         added = None if addend is None else _rows(addend, out_features)
-        values = {"a": packed, "b": rows, "c": added, "d": d, "bias": bias, "scale_a": scale_w, "scale_b": scale_x}
-        numbers = {"n": n, "ldb": _pitch(rows), "ldc": 0 if added is None else _pitch(added), "ldd": out_features}
+        of_x = scale_x if sums is None else sums.contiguous()
+        values = {"a": packed, "b": rows, "c": added, "d": d, "bias": bias, "scale_a": scale_w, "scale_b": of_x,
+                  "scale_d": of_d}
+        numbers = {"n": n, "ldb": _pitch(rows), "ldc": 0 if added is None else _pitch(added), "ldd": out_features,
+                   "ldsb": n, "ldsd": n, "eps": eps}
         args = (_c.heddle_arg * len(loaded.roles))()
         kept = None
         for i, argument in enumerate(loaded.kernel.arguments):
@@ -166,7 +231,7 @@ def _launch_form(x, packed, out_features, bias=None, scale_x=None, scale_w=None,
                 kept = _workspace(loaded.handle, args, stream, x)
                 args[i].ptr = kept.data_ptr() if kept is not None else None
         call(_c.heddle_kernel_launch, loaded.handle, args, len(args), stream)
-    return d
+    return d, of_d
 
 
 # ---- packing ----
@@ -256,6 +321,16 @@ def _masked_backward(ctx, grad):
     return grad_x, grad_weight, None, None, rows.sum(0) if ctx.has_bias else None, None, None
 
 
+def _norm_save(ctx, inputs, output):
+    raise invalid("torch.autograd", "got an input of linear_norm that wants a gradient",
+                  "torch.no_grad(), or linear behind a norm")
+
+
+def _norm_backward(ctx, *grads):
+    """Not reached: _norm_save refuses."""
+    raise invalid("torch.autograd", "got linear_norm", "linear behind a norm")
+
+
 # ---- registration ----
 
 def _define(library):
@@ -269,6 +344,12 @@ def _define(library):
             library.impl(name, _launch_form, "CUDA")
         library.impl(name, _dense_form, "CPU")
         torch.library.register_fake(f"heddle::{name}", _fake, lib=library)
+    if extension is None:
+        library.define("linear_norm" + _NORM_SCHEMA, tags=(torch.Tag.pt2_compliant_tag,))
+        library.impl("linear_norm", _norm_launch_form, "CUDA")
+        torch.library.register_autograd("heddle::linear_norm", _norm_backward, setup_context=_norm_save, lib=library)
+    library.impl("linear_norm", _norm_dense_form, "CPU")
+    torch.library.register_fake("heddle::linear_norm", _norm_fake, lib=library)
     torch.library.register_autograd("heddle::linear_with_grad", _backward, setup_context=_save, lib=library)
     if extension is None:
         torch.library.register_autograd("heddle::linear", _backward, setup_context=_save, lib=library)

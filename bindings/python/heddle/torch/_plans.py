@@ -12,16 +12,17 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 
 from .. import _c
-from ..errors import HeddleError, call, invalid, make
+from ..errors import HeddleError, Unsupported, call, invalid, make
 from ..elements import elem
 from ..kernel import Dynamic, Kernel, Problem, choose_for_device
 from .formats import packed_bytes, type_of
 
 # Activations; those of pairs take a weight that is half gate, half up, its rows interleaved (formats.pair_rows).
 ACTS = ("none", "relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "geglu_tanh", "reglu")  # ORDER ACTS (extension.cpp)
+SUM_ROWS = 128  # features that a sum of squares covers
 PAIRS = {"swiglu": "silu", "geglu": "gelu", "geglu_tanh": "gelu_tanh", "reglu": "relu"}  # and the activation of gate
-ROLES = ("a", "b", "c", "d", "bias", "scale_a", "scale_b", "n", "ldb", "ldc", "ldd",
-         "workspace")  # ORDER ROLES (extension.cpp)
+ROLES = ("a", "b", "c", "d", "bias", "scale_a", "scale_b", "scale_d", "n", "ldb", "ldc", "ldd", "ldsb", "ldsd", "eps",
+         "workspace")  # ORDER ROLES (extension_launch.h)
 _OUT = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32", torch.int32: "s32", torch.int8: "s8"}
 
 
@@ -75,17 +76,18 @@ class Loaded:
 
 class Key:
     """What a kernel is made for; m: rows of the weight; bucket: which range of token counts; addend: whether there is
-    one, of the type of the output. Fields are numbers, as extension.cpp has them (ORDER KEY)."""
+    one, of the type of the output; norm: whether it normalises x, by given sums of squares; reduce: whether it writes such
+    sums of its output. Fields are numbers, as extension_launch.h has them (ORDER KEY)."""
 
-    def __init__(self, device, x, out, bias, act, scaled, m, k, bucket=0, addend=False):
+    def __init__(self, device, x, out, bias, act, scaled, m, k, bucket=0, addend=False, norm=False, reduce=False):
         self.device, self.x, self.out, self.bias, self.act, self.scaled, self.m, self.k, self.bucket = (
             device, x, out, bias, act, scaled, m, k, bucket)
-        self.addend = addend
+        self.addend, self.norm, self.reduce = addend, norm, reduce
 
     def family(self):
         """Without the bucket."""
         return (self.device, _number(self.x), _number(self.out), _number(self.bias), ACTS.index(self.act),
-                int(self.scaled), self.m, self.k, int(self.addend))
+                int(self.scaled), self.m, self.k, int(self.addend), int(self.norm), int(self.reduce))
 
     def fields(self):
         return (*self.family(), self.bucket)
@@ -95,11 +97,11 @@ class Key:
 
     @classmethod
     def of(cls, fields, bucket=0):
-        device, x, out, bias, act, scaled, m, k, addend = fields
-        return cls(device, _dtype(x), _dtype(out), _dtype(bias), ACTS[act], bool(scaled), m, k, bucket, bool(addend))
+        device, x, out, bias, act, scaled, m, k, *flags = fields
+        return cls(device, _dtype(x), _dtype(out), _dtype(bias), ACTS[act], bool(scaled), m, k, bucket, *map(bool, flags))
 
 
-FAMILY_FIELDS = 9
+FAMILY_FIELDS = 11
 
 
 def rows_of(out_features, act):
@@ -116,7 +118,8 @@ def _problem(key, target, max_tokens=0):
     scale = "vector" if key.scaled else None
     return Problem(m=key.m, n=Dynamic(max=max_tokens), k=key.k, type=type, target=target,
                    out=_OUT[key.out], bias=_OUT[key.bias] if key.bias is not None else None, act=key.act,
-                   c=_OUT[key.out] if key.addend else None, scale_a=scale, scale_b=scale,
+                   c=_OUT[key.out] if key.addend else None, scale_a=scale, scale_b="sumsq" if key.norm else scale,
+                   reduce="sumsq" if key.reduce else None,
                    dependent=settings["weights_ready"], weights_ready=settings["weights_ready"])
 
 
@@ -145,6 +148,23 @@ def without_workspace(words):
 def bucket_of(ranges, tokens):
     """Which of the ranges a number of tokens belongs to."""
     return next((i for i, (limit, _) in enumerate(ranges[:-1]) if tokens <= limit), len(ranges) - 1)
+
+
+def predicted_seconds(key, target, tokens):
+    """The cost model's time of a launch with so many tokens; None: it has no rates of the target."""
+    ranges = buckets(key, target)
+    limit, words = ranges[bucket_of(ranges, tokens)]
+    try:
+        return _problem(key, target, limit).predict(words, (0, tokens, 0))
+    except Unsupported:
+        return None
+
+
+def splits_k(key, target, tokens):
+    """Whether the schedule for so many tokens divides k among CTAs."""
+    ranges = buckets(key, target)
+    words = ranges[bucket_of(ranges, tokens)][1].split()
+    return "stream_k=1" in words or not {"split_k=1", "split_k=0"} & set(words)
 
 
 def compile_kernel(key, target, use=lambda kernel: kernel):
@@ -176,9 +196,11 @@ def _find_ptxas():
 # weights_ready: kernels start before the one before them in the stream has ended, and read their weights at once
 # (programmatic dependent launch). Set it before the first layer is made. What Heddle itself does to packed weights has ended
 # before it returns (weights_written); your own writes to `packed` must have, too. workspace: False selects schedules that
-# need none. Set it before the first layer is made. fuse_add: torch.compile adds residuals in the kernels (_fusion.py); read
-# when something is compiled.
-settings = {"ptxas": _find_ptxas(), "cache": None, "weights_ready": False, "workspace": True, "fuse_add": True}
+# need none. Set it before the first layer is made. fuse_add: torch.compile adds residuals in the kernels (_fusion.py).
+# fuse_norm: it normalises in them where that is faster by the cost model; "always": wherever it can (_norm_fusion.py). Both
+# are read when something is compiled.
+settings = {"ptxas": _find_ptxas(), "cache": None, "weights_ready": False, "workspace": True, "fuse_add": True,
+            "fuse_norm": True}
 
 
 def kernel_of(key):
@@ -187,9 +209,10 @@ def kernel_of(key):
     with _lock:
         if fields not in _kernels:
             if torch.cuda.is_current_stream_capturing():
+                compiled_only = key.addend or key.norm or key.reduce  # of what torch.compile fuses
                 raise invalid("torch.capture", f"the kernel for {key.m} x {key.k} and so many tokens is not made, and "
                               "cannot be while a graph is captured", "kernels that are there",
-                              "one call before" if key.addend else "heddle.torch.prepare(model) before, or one call")
+                              "one call before" if compiled_only else "heddle.torch.prepare(model) before, or one call")
             target = runtime().target(key.device)
             _kernels[fields] = compile_kernel(key, target, Loaded)
         return _kernels[fields]

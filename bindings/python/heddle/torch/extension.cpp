@@ -89,6 +89,8 @@ void need_context(int device) {
 struct Operands {
   const at::Tensor &rows, &packed, &d, &addend; // addend: undefined if there is none
   const void *bias, *scale_w, *scale_x;
+  void *sums; // of squares of D
+  double eps;
 };
 
 // m: output features, the pitch of D.
@@ -104,10 +106,13 @@ Args arguments(const Kernel &kernel, const Operands &o, int64_t n, int64_t m) {
     case Role::BIAS: args.v[i].ptr = o.bias; break;
     case Role::SCALE_A: args.v[i].ptr = o.scale_w; break;
     case Role::SCALE_B: args.v[i].ptr = o.scale_x; break;
+    case Role::SCALE_D: args.v[i].ptr = o.sums; break;
     case Role::N: args.v[i].i32 = static_cast<int32_t>(n); break;
     case Role::LDB: args.v[i].i64 = pitch_of(o.rows); break;
     case Role::LDC: args.v[i].i64 = pitch_of(o.addend); break;
     case Role::LDD: args.v[i].i64 = m; break;
+    case Role::LDSB: case Role::LDSD: args.v[i].i64 = n; break;
+    case Role::EPS: args.v[i].f32 = static_cast<float>(o.eps); break;
     case Role::WORKSPACE: args.v[i].ptr = nullptr; break;
     }
   return args;
@@ -141,10 +146,38 @@ const void *vector_data(const char *name, const c10::optional<at::Tensor> &given
   return kept.const_data_ptr();
 }
 
-at::Tensor linear_cuda(const at::Tensor &x, const at::Tensor &packed, int64_t features,
-                       const c10::optional<at::Tensor> &bias, const c10::optional<at::Tensor> &scale_x, const c10::optional<at::Tensor> &scale_w,
-                       c10::string_view act, c10::optional<at::ScalarType> out_dtype,
-                       const c10::optional<at::Tensor> &addend) {
+constexpr int64_t SUM_ROWS = 128; // features that a sum of squares covers
+
+// Sums of squares: those that normalise x, [k / 128, tokens], and those of the output, [features / 128, tokens].
+struct Norm {
+  const c10::optional<at::Tensor> &given;
+  double eps;
+  at::Tensor *wanted; // null: not wanted
+};
+
+void check_norm(const Norm &norm, const at::Tensor &x, int64_t k, int64_t n, int64_t features) {
+  if (!norm.given && !norm.wanted)
+    return;
+  TORCH_CHECK(x.scalar_type() == at::kBFloat16 || x.scalar_type() == at::kHalf,
+              "heddle: error[torch.norm]: got sums with x of ", x.scalar_type(), "; legal: bfloat16, float16");
+  TORCH_CHECK(!norm.wanted || features % SUM_ROWS == 0, "heddle: error[torch.norm]: got ", features,
+              " output features whose sums are wanted; legal: multiples of 128");
+  if (!norm.given)
+    return;
+  const at::Tensor &sums = *norm.given;
+  TORCH_CHECK(sums.device() == x.device(), "heddle: error[torch.device]: got sums on ", sums.device(), " and x on ",
+              x.device(), "; legal: one device");
+  TORCH_CHECK(k % SUM_ROWS == 0 && sums.scalar_type() == at::kFloat && norm.eps >= 0,
+              "heddle: error[torch.norm]: got ", k, " input features, sums of ", sums.scalar_type(), ", eps ", norm.eps,
+              "; legal: multiples of 128, float32, at least 0");
+  TORCH_CHECK(sums.dim() == 2 && sums.size(0) == k / SUM_ROWS && sums.size(1) == n,
+              "heddle: error[torch.shape]: got sums of shape ", sums.sizes(), "; legal: [", k / SUM_ROWS, ", ", n, "]");
+}
+
+at::Tensor multiply(const at::Tensor &x, const at::Tensor &packed, int64_t features,
+                    const c10::optional<at::Tensor> &bias, const c10::optional<at::Tensor> &scale_x,
+                    const c10::optional<at::Tensor> &scale_w, c10::string_view act,
+                    c10::optional<at::ScalarType> out_dtype, const c10::optional<at::Tensor> &addend, const Norm &norm) {
   TORCH_CHECK(x.dim() >= 1 && features >= 1, "heddle: error[torch.shape]: got x of ", x.dim(), " dimensions, ",
               features, " output features; legal: at least 1 of each");
   int64_t act_index = act_number(act), m = act_index >= FIRST_PAIR ? 2 * features : features; // rows of the weight
@@ -166,55 +199,95 @@ at::Tensor linear_cuda(const at::Tensor &x, const at::Tensor &packed, int64_t fe
   at::Tensor d = at::detail::empty_cuda(sizes, out, x.device(), c10::nullopt); // this op is below the dispatcher
   if (addend)
     check_addend(*addend, d, act);
+  check_norm(norm, x, k, n, features);
+  if (norm.wanted)
+    *norm.wanted = at::detail::empty_cuda({features / SUM_ROWS, n}, at::kFloat, x.device(), c10::nullopt);
   Key key{{device, int64_t(x.scalar_type()), int64_t(out),
            bias ? int64_t(integer ? at::kFloat : bias->scalar_type()) : -1, act_index, bool(scale_x), m, k,
-           bool(addend)}};
+           bool(addend), bool(norm.given), bool(norm.wanted)}};
   const Kernel &kernel = kernel_of(key, n);
   TORCH_CHECK(packed.numel() == kernel.packed_bytes, "heddle: error[torch.packed]: got ", packed.numel(),
               " packed bytes; legal: ", kernel.packed_bytes, " for ", m, " x ", k, " ", x.scalar_type());
   if (n == 0)
     return d;
+  const c10::optional<at::Tensor> &of_x = norm.given ? norm.given : scale_x; // the kernel's scale_b
+  int64_t of_x_size = norm.given ? k / SUM_ROWS * n : n;
   at::Tensor kept_bias, kept_x, kept_w, rows = as_rows(x, k), added;
   if (addend)
     added = as_rows(*addend, features);
   Operands o{rows, packed, d, added, vector_data("bias", bias, m, x, integer, kept_bias),
              vector_data("scale_w", scale_w, m, x, true, kept_w),
-             vector_data("scale_x", scale_x, n, x, true, kept_x)};
+             vector_data("scale_x", of_x, of_x_size, x, true, kept_x),
+             norm.wanted ? norm.wanted->data_ptr() : nullptr, norm.eps};
   need_context(device);
   launch(kernel, o, n, features, device);
   return d;
 }
 
-using Signature = at::Tensor(const at::Tensor &, const at::Tensor &, int64_t, const c10::optional<at::Tensor> &,
-                             const c10::optional<at::Tensor> &, const c10::optional<at::Tensor> &, c10::string_view,
-                             c10::optional<at::ScalarType>, const c10::optional<at::Tensor> &);
+at::Tensor linear_cuda(const at::Tensor &x, const at::Tensor &packed, int64_t features,
+                       const c10::optional<at::Tensor> &bias, const c10::optional<at::Tensor> &scale_x,
+                       const c10::optional<at::Tensor> &scale_w, c10::string_view act,
+                       c10::optional<at::ScalarType> out_dtype, const c10::optional<at::Tensor> &addend) {
+  return multiply(x, packed, features, bias, scale_x, scale_w, act, out_dtype, addend, {c10::nullopt, 0, nullptr});
+}
 
-const c10::TypedOperatorHandle<Signature> &handle(const char *name) {
-  static std::map<std::string, c10::TypedOperatorHandle<Signature>> found;
+std::tuple<at::Tensor, at::Tensor> linear_norm_cuda(const at::Tensor &x, const at::Tensor &packed, int64_t features,
+                                                    const c10::optional<at::Tensor> &bias, c10::string_view act,
+                                                    const c10::optional<at::Tensor> &addend,
+                                                    const c10::optional<at::Tensor> &sums, double eps, bool want_sums) {
+  at::Tensor of_y;
+  at::Tensor y = multiply(x, packed, features, bias, c10::nullopt, c10::nullopt, act, c10::nullopt, addend,
+                          {sums, eps, want_sums ? &of_y : nullptr});
+  if (!want_sums)
+    of_y = at::detail::empty_cuda({0}, at::kFloat, x.device(), c10::nullopt);
+  return {y, of_y};
+}
+
+using Signature = decltype(linear_cuda);
+using NormSignature = decltype(linear_norm_cuda);
+
+template <typename Function> const c10::TypedOperatorHandle<Function> &handle(const char *name) {
+  static std::map<std::string, c10::TypedOperatorHandle<Function>> found;
   static std::mutex lock;
   std::lock_guard<std::mutex> hold(lock);
   auto at = found.find(name);
   if (at == found.end())
-    at = found.emplace(name, c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>()).first;
+    at = found.emplace(name, c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Function>()).first;
   return at->second;
 }
+
+bool wants_grad(const c10::optional<at::Tensor> &t) { return t && t->requires_grad(); }
 
 // Without gradients nothing of autograd is on the way; with them the op that knows how (registered in Python) runs.
 at::Tensor linear_autograd(const at::Tensor &x, const at::Tensor &packed, int64_t m,
                            const c10::optional<at::Tensor> &bias, const c10::optional<at::Tensor> &scale_x,
                            const c10::optional<at::Tensor> &scale_w, c10::string_view act,
                            c10::optional<at::ScalarType> out_dtype, const c10::optional<at::Tensor> &addend) {
-  static const auto &plain = handle("heddle::linear"), &with_grad = handle("heddle::linear_with_grad");
-  auto wants = [](const c10::optional<at::Tensor> &t) { return t && t->requires_grad(); };
-  if (c10::GradMode::is_enabled() && (x.requires_grad() || wants(bias) || wants(addend)))
+  static const auto &plain = handle<Signature>("heddle::linear"), &with_grad = handle<Signature>("heddle::linear_with_grad");
+  if (c10::GradMode::is_enabled() && (x.requires_grad() || wants_grad(bias) || wants_grad(addend)))
     return with_grad.call(x, packed, m, bias, scale_x, scale_w, act, out_dtype, addend);
   at::AutoDispatchBelowADInplaceOrView below;
   return plain.call(x, packed, m, bias, scale_x, scale_w, act, out_dtype, addend);
 }
 
+std::tuple<at::Tensor, at::Tensor> linear_norm_autograd(const at::Tensor &x, const at::Tensor &packed, int64_t features,
+                                                        const c10::optional<at::Tensor> &bias, c10::string_view act,
+                                                        const c10::optional<at::Tensor> &addend,
+                                                        const c10::optional<at::Tensor> &sums, double eps, bool want_sums) {
+  static const auto &plain = handle<NormSignature>("heddle::linear_norm");
+  TORCH_CHECK(!c10::GradMode::is_enabled() ||
+                  !(x.requires_grad() || wants_grad(bias) || wants_grad(addend) || wants_grad(sums)),
+              "heddle: error[torch.autograd]: got an input of linear_norm that wants a gradient; legal: torch.no_grad(), or "
+              "linear behind a norm");
+  at::AutoDispatchBelowADInplaceOrView below;
+  return plain.call(x, packed, features, bias, act, addend, sums, eps, want_sums);
+}
+
 const char SCHEMA[] = "(Tensor x, Tensor packed, int out_features, Tensor? bias=None, Tensor? scale_x=None, "
                       "Tensor? scale_w=None, str act=\"none\", ScalarType? out_dtype=None, Tensor? addend=None) -> "
                       "Tensor";
+const char NORM_SCHEMA[] = "(Tensor x, Tensor packed, int out_features, Tensor? bias=None, str act=\"none\", "
+                           "Tensor? addend=None, Tensor? sums=None, float eps=0., bool want_sums=False) -> (Tensor, Tensor)";
 
 } // namespace
 
@@ -222,12 +295,17 @@ TORCH_LIBRARY(heddle, m) {
   const std::vector<at::Tag> tags{at::Tag::pt2_compliant_tag};
   m.def((std::string("linear") + SCHEMA).c_str(), tags);
   m.def((std::string("linear_with_grad") + SCHEMA).c_str(), tags);
+  m.def((std::string("linear_norm") + NORM_SCHEMA).c_str(), tags);
 }
 TORCH_LIBRARY_IMPL(heddle, CUDA, m) {
   m.impl("linear", &linear_cuda);
   m.impl("linear_with_grad", &linear_cuda);
+  m.impl("linear_norm", &linear_norm_cuda);
 }
-TORCH_LIBRARY_IMPL(heddle, Autograd, m) { m.impl("linear", &linear_autograd); }
+TORCH_LIBRARY_IMPL(heddle, Autograd, m) {
+  m.impl("linear", &linear_autograd);
+  m.impl("linear_norm", &linear_norm_autograd);
+}
 
 // ---- what Python calls ----
 
@@ -244,7 +322,7 @@ bool is_plain(PyObject *object) { return object == Py_None || THPVariable_CheckE
 // the dispatcher as torch.ops does, without the boxing of arguments by schema. NotImplemented: other arguments.
 PyObject *call_linear(PyObject *, PyObject *const *args, Py_ssize_t n_args) {
   HANDLE_TH_ERRORS
-  static const auto &plain = handle("heddle::linear");
+  static const auto &plain = handle<Signature>("heddle::linear");
   bool fits = n_args == 9 && args[0] != Py_None && args[1] != Py_None && PyLong_Check(args[2]) &&
               PyUnicode_Check(args[6]) && (args[7] == Py_None || THPDtype_Check(args[7])) &&
               !at::impl::torch_function_mode_enabled();

@@ -88,8 +88,9 @@ static_assert(int(at::kChar) == 1 && int(at::kInt) == 3 && int(at::kHalf) == 5 &
               int(at::kFloat8_e4m3fn) == 24, "ORDER SCALAR TYPES");
 
 // What kernels are made for: device, types of x, D and bias (-1: none), activation, whether there are scales, rows and
-// columns of the weight, whether there is an addend. There is one for each range of token counts. ORDER KEY (_plans.py)
-enum { KEY_DEVICE, KEY_X, KEY_OUT, KEY_BIAS, KEY_ACT, KEY_SCALED, KEY_M, KEY_K, KEY_ADDEND, KEY_FIELDS };
+// columns of the weight, whether there is an addend, whether it normalises x by sums of squares and whether it writes sums
+// of its output. There is one for each range of token counts. ORDER KEY (_plans.py)
+enum { KEY_DEVICE, KEY_X, KEY_OUT, KEY_BIAS, KEY_ACT, KEY_SCALED, KEY_M, KEY_K, KEY_ADDEND, KEY_NORM, KEY_REDUCE, KEY_FIELDS };
 struct Key {
   int64_t field[KEY_FIELDS];
   bool operator==(const Key &other) const { return std::memcmp(field, other.field, sizeof field) == 0; }
@@ -103,7 +104,7 @@ struct KeyHash {
   }
 };
 
-enum class Role : uint8_t { A, B, C, D, BIAS, SCALE_A, SCALE_B, N, LDB, LDC, LDD,
+enum class Role : uint8_t { A, B, C, D, BIAS, SCALE_A, SCALE_B, SCALE_D, N, LDB, LDC, LDD, LDSB, LDSD, EPS,
                             WORKSPACE }; // ORDER ROLES (_plans.py)
 constexpr size_t MAX_ARGS = 16;
 struct Args { // of one launch: nothing on its way allocates

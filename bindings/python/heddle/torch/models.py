@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from ..errors import invalid
-from . import _ops, _plans
+from . import _ops, _plans, norms
 from .layers import SparseLinear, TrainableSparseLinear
 
 
@@ -102,7 +102,7 @@ def _fuse(model, wanted, dtype, scores):
 
 
 def sparsify(model, pattern="*", *, exclude="*lm_head*", dtype=None, scores=None, trainable=False, fuse=True,
-             compile=True):
+             fold_norms=False, compile=True):
     """Puts a SparseLinear in the place of each nn.Linear whose name matches, in place; returns the model.
 
     pattern, exclude   names as in fnmatch ("*mlp*"), one or several
@@ -112,6 +112,10 @@ def sparsify(model, pattern="*", *, exclude="*lm_head*", dtype=None, scores=None
     trainable          TrainableSparseLinear instead; "straight_through": with that option
     fuse               modules that are found to compute down(act(gate(x)) * up(x)), as those of Llama, become a GatedMLP,
                        whose gate, up and act are one kernel; only in eval mode. False: every layer by itself
+    fold_norms         the weights of the RMSNorms in front of sparse layers are multiplied into these, before they are pruned
+                       (fold_norm), so that torch.compile can normalise in their kernels (bf16, f16). True: in decoder layers
+                       named as Hugging Face's (input_layernorm, post_attention_layernorm); or {name of a norm: names of
+                       all layers that read it}, seen from the module that has them. Results change by a rounding
     compile            make the kernels of all layers now (on CUDA), not with each layer's first call: prepare()"""
     if trainable not in (False, True, "straight_through"):
         raise invalid("torch.trainable", f"got {trainable!r}", "False, True, 'straight_through'")
@@ -120,6 +124,10 @@ def sparsify(model, pattern="*", *, exclude="*lm_head*", dtype=None, scores=None
 
     def wanted(name):
         return _matches(name, patterns, excluded)
+    if fold_norms and trainable:
+        raise invalid("torch.fold-norms", f"got fold_norms with trainable = {trainable!r}", "one of them")
+    if fold_norms:
+        norms.fold_norms(model, fold_norms, wanted)
     n_replaced = _fuse(model, wanted, dtype, scores) if fuse and not trainable else 0
     for name, layer in list(model.named_modules()):
         if not _is_linear(layer) or layer.in_features % group or not wanted(name):
