@@ -14,6 +14,8 @@ parser.add_argument("--only", help="llama: these contenders, and dense bf16")
 parser.add_argument("--ready", action="store_true", help="llama: programmatic dependent launch")
 parser.add_argument("--no-workspace", action="store_true", help="llama: schedules that need none")
 parser.add_argument("--no-fuse-add", action="store_true", help="llama: residuals are added behind Heddle's kernels")
+parser.add_argument("--fold-norms", nargs="?", const="model", choices=("model", "always", "off"),
+                    help="llama: Heddle's bf16 kernels normalise, where the cost model says so, always, or never")
 parser.add_argument("--profile", type=int, help="llama: the kernels at so many tokens; training: 1")
 args = parser.parse_args()
 START = time.time()

@@ -6,6 +6,7 @@ from torch import nn
 from torch.nn import functional as F
 
 D_MODEL, N_HEADS, N_KV, D_FFN, MAX_TOKENS = 4096, 32, 8, 14336, 4096
+NORMS = {"norm1": ("qkv",), "norm2": ("mlp.gate_up_proj",)}  # and the layers that read them: sparsify(fold_norms=NORMS)
 
 
 class MLP(nn.Module):

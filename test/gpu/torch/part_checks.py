@@ -5,7 +5,7 @@ import traceback
 
 import torch
 from common import DEVICE, finish, kernels_of, left, note, sparse_weight
-from llama_block import Block
+from llama_block import NORMS, Block
 from torch._inductor.utils import fresh_inductor_cache, run_and_get_code
 
 import heddle.torch as ht
@@ -40,6 +40,17 @@ def op_arguments():
         yield qx, ht.pack(qw), 96, None, sx, sw, "none", torch.bfloat16, residual[:, 0]
 
 
+def norm_arguments():
+    """Of linear_norm: sums given, wanted, both."""
+    x, w = torch.randn(7, 256, device=DEVICE).bfloat16(), sparse_weight(128, 256, torch.bfloat16)
+    sums = x.float().view(7, 2, 128).square().sum(-1).t().contiguous()
+    residual, bias = torch.randn(7, 128, device=DEVICE).bfloat16(), torch.randn(128, device=DEVICE).bfloat16()
+    yield x, ht.pack(w), 128, bias, "silu", None, sums, 1e-5
+    yield x, ht.pack(w), 128, bias, "none", residual, None, 0.0, True
+    yield x, ht.pack(w), 128, None, "none", residual, sums, 1e-5, True
+    yield x.view(7, 1, 256), ht.pack(w, pair=True), 64, None, "swiglu", None, sums, 1e-5
+
+
 def opcheck():
     n = 0
     for arguments in op_arguments():
@@ -55,6 +66,9 @@ def opcheck():
     w = sparse_weight(96, 256, torch.bfloat16)
     torch.library.opcheck(torch.ops.heddle.masked_linear.default,
                           (x.clone().requires_grad_(), w.clone().requires_grad_(), ht.pack(w)))
+    for arguments in norm_arguments():
+        torch.library.opcheck(torch.ops.heddle.linear_norm.default, arguments)
+        n += 1
     return f"{n + 5} calls"
 
 
@@ -85,10 +99,11 @@ def graph_breaks():
 WITH_ADDEND = r"torch.ops.heddle.linear.default\(.*'none', (?:None|torch\.\w+), (?!addend|None)"  # in Inductor's code
 
 
-def compiled_with(sparse, x, fuse_add):
-    """(output, ops with an addend, kernels of a call) of a block that was compiled with this setting."""
+def compiled_with(sparse, x, **settings):
+    """(output, Inductor's code, kernels of a call) of a block that was compiled with these settings."""
     torch._dynamo.reset()
-    ht.settings["fuse_add"] = fuse_add
+    before = dict(ht.settings)
+    ht.settings.update(settings)
     compiled = torch.compile(sparse, fullgraph=True)
     try:
         with fresh_inductor_cache():
@@ -97,8 +112,8 @@ def compiled_with(sparse, x, fuse_add):
             if DEVICE == "cuda":
                 n_kernels = int(kernels_of(lambda: compiled(x)).split()[-2])
     finally:
-        ht.settings["fuse_add"] = True
-    return y, len(re.findall(WITH_ADDEND, code)), n_kernels
+        ht.settings.update(before)
+    return y, code, n_kernels
 
 
 @torch.no_grad()
@@ -109,13 +124,49 @@ def residuals():
         dense, sparse = small_block(dtype)
         x = torch.randn(48, 256, device=DEVICE).bfloat16()
         want = dense.double()(x.double())
-        (fused, n_added, n_kernels), (_, none, more) = (compiled_with(sparse, x, on) for on in (True, False))
+        (fused, code, n_kernels), (_, other, more) = (compiled_with(sparse, x, fuse_add=on) for on in (True, False))
+        n_added, none = (len(re.findall(WITH_ADDEND, one)) for one in (code, other))
         assert (n_added, none) == (2, 0), f"{n_added} addends, {none} with fuse_add off"
         assert n_kernels < more or DEVICE != "cuda", f"{n_kernels} kernels, {more} with fuse_add off"
         apart, eager = ((y.double() - want).abs().mean().item() for y in (fused, sparse(x)))
         assert apart <= 1.05 * eager, f"mean error {apart}, {eager} in eager mode"
         said.append(f"{n_kernels} kernels ({more} with fuse_add off), mean error {apart:.1e} (eager {eager:.1e})")
     return "; ".join(said)
+
+
+@torch.no_grad()
+def norms():
+    """Compiled blocks normalise in their kernels, for any number of tokens, and are as accurate as with norms of their own.
+    One token in two is so small that eps matters."""
+    torch.manual_seed(6)
+    dense = torch.nn.Sequential(Block(256, 4, 2, 512), Block(256, 4, 2, 512)).to(DEVICE).eval().requires_grad_(False)
+    for block in dense:
+        for name, (layer,) in NORMS.items():
+            torch.nn.init.uniform_(getattr(block, name).weight, 0.5, 2)
+            setattr(block, name, ht.fold_norm(getattr(block, name), block.get_submodule(layer)))
+    for layer in dense.modules():
+        if isinstance(layer, torch.nn.Linear):
+            layer.weight.data = ht.prune(layer.weight.data)
+    sparse, x = ht.sparsify(copy.deepcopy(dense)), torch.randn(48, 256, device=DEVICE).bfloat16()
+    x[::2] *= 2e-3
+    exact = dense.double()
+    want = exact(x.double())
+    (fused, code, n_kernels), (apart, other, more) = (compiled_with(sparse, x, fuse_norm=how) for how in ("always", False))
+    n_ops, none = (one.count("torch.ops.heddle.linear_norm.default(") for one in (code, other))
+    assert (n_ops, none) == (7, 0), f"{n_ops} ops with norms, {none} with fuse_norm off"
+    assert n_kernels < more or DEVICE != "cuda", f"{n_kernels} kernels, {more} with fuse_norm off"
+    errors = [(y.double() - want).abs().mean().item() for y in (fused, apart)]
+    assert errors[0] <= 1.05 * errors[1], f"mean error {errors[0]}, {errors[1]} with fuse_norm off"
+    ht.settings["fuse_norm"] = "always"
+    try:
+        torch._dynamo.reset()
+        compiled = torch.compile(sparse, fullgraph=True, dynamic=True)
+        for n in (33, 48, 7, 1, 130, 600, 2100):
+            x = torch.randn(n, 256, device=DEVICE).bfloat16()
+            near(compiled(x), exact(x.double()).bfloat16())
+    finally:
+        ht.settings["fuse_norm"] = True
+    return f"{n_kernels} kernels ({more} with fuse_norm off), mean error {errors[0]:.1e} ({errors[1]:.1e})"
 
 
 @torch.no_grad()
@@ -169,10 +220,13 @@ def without_extension():
     form = _ops._launch_form if DEVICE == "cuda" else _ops._dense_form
     for arguments in op_arguments():
         torch.testing.assert_close(form(*arguments), torch.ops.heddle.linear(*arguments), rtol=0, atol=0)
+    form = _ops._norm_launch_form if DEVICE == "cuda" else _ops._norm_dense_form
+    for arguments in norm_arguments():
+        torch.testing.assert_close(form(*arguments), torch.ops.heddle.linear_norm(*arguments), rtol=0, atol=0)
 
 
 print("extension:", *ht.extension())
-for one in (graph_breaks, residuals, without_extension, gradients, dynamic_tokens, export, cudagraph_trees, opcheck):
+for one in (graph_breaks, residuals, norms, without_extension, gradients, dynamic_tokens, export, cudagraph_trees, opcheck):
     if DEVICE == "cuda" or one is not cudagraph_trees:
         check(one)
 note("results", results)

@@ -6,12 +6,14 @@ Heddle's SwiGLU is in the kernel of gate and up; for the others torch.compile fu
 `--dense MODE`: mode of torch.compile (max-autotune takes minutes); default: the default mode, with cuBLAS matmuls.
 `--only A,B`: only these contenders, and "dense bf16". `--ready`: Heddle's kernels read their weights before the
 predecessor kernel has ended, and Inductor's kernels allow this (programmatic dependent launch). `--no-fuse-add`: residuals
-are added behind Heddle's kernels, not in them. `--profile N`: prints the kernels of each contender at N tokens, instead of
+are added behind Heddle's kernels, not in them. `--fold-norms`: the weights of the norms are multiplied into Heddle's bf16
+layers, and its kernels normalise where the cost model says that this is faster; `--fold-norms always`: wherever they can,
+`off`: never, so that the norms are kernels without weights. `--profile N`: prints the kernels of each contender at N tokens, instead of
 the comparison."""
 import torch
 import torch._inductor.config
 from common import DEVICE, args, capture, finish, kernels_of, left, note, time_graphs
-from llama_block import Block
+from llama_block import NORMS, Block
 from torch import nn
 
 import heddle.torch as ht
@@ -22,6 +24,7 @@ if args.ready:
     if hasattr(torch._inductor.config.triton, "enable_pdl"):
         torch._inductor.config.triton.enable_pdl = True
 ht.settings["workspace"], ht.settings["fuse_add"] = not args.no_workspace, not args.no_fuse_add
+ht.settings["fuse_norm"] = {"always": "always", "off": False}.get(args.fold_norms, True)
 F8 = torch.float8_e4m3fn
 
 
@@ -80,7 +83,7 @@ def compiled(module, mode="default"):
 
 CONTENDERS = {
     "dense bf16": lambda: compiled(block(), args.dense),
-    "heddle bf16": lambda: compiled(ht.sparsify(block(), compile=False)),
+    "heddle bf16": lambda: compiled(ht.sparsify(block(), compile=False, fold_norms=NORMS if args.fold_norms else False)),
     "cusparselt bf16": lambda: compiled(replace(block(), lambda l: torch.compiler.disable(Cusparselt(l, False)))),
     "dense fp8": lambda: compiled(replace(block(), DenseFp8)),
     "heddle fp8": lambda: compiled(ht.sparsify(block(), dtype=F8, compile=False)),
@@ -124,7 +127,7 @@ with torch.no_grad():
         del graphs
 names = list(models)
 print(f"weights_ready: {args.ready}, Inductor's PDL: {getattr(torch._inductor.config.triton, 'enable_pdl', None)}, "
-      f"workspaces: {not args.no_workspace}, residuals in the kernel: {not args.no_fuse_add}")
+      f"workspaces: {not args.no_workspace}, residuals in the kernel: {not args.no_fuse_add}, norms folded: {args.fold_norms}")
 print("us      " + "".join(f"{n:>12}" for n in TOKENS if n in rows))
 for name in names:
     print(f"{name:16}" + "".join(f"{rows[n].get(name, float('nan')) * 1e6:12.1f}" for n in TOKENS if n in rows))
