@@ -23,7 +23,7 @@ _TYPES = (torch.bfloat16, torch.float16)
 # A kernel that Inductor makes of a norm, or of its sums, on an H200 (docs/python.md): what it adds to the time of a layer
 # besides its bytes, and the rate of these.
 _KERNEL_SECONDS, _BYTES_PER_SECOND = 3e-6, 3.2e12
-_MARGIN_SECONDS = 0.5e-6  # a smaller gain is not taken: the predictions are not that accurate
+_MARGIN_SECONDS = 1e-6  # a smaller gain is not taken: the predictions are not that accurate
 
 
 class _Norm(NamedTuple):

@@ -70,7 +70,7 @@ def _check(x, packed, m, bias, scale_x, scale_w, act, out, addend):
 
 
 def _check_norm(x, m, sums, eps, want_sums):
-    k, n = x.shape[-1], x.shape[:-1].numel()
+    k, n = x.shape[-1] if x.dim() else 0, x.shape[:-1].numel()
     if x.dtype not in (torch.bfloat16, torch.float16):
         raise invalid("torch.norm", f"got sums with x of {x.dtype}", "bfloat16, float16")
     if want_sums and m % SUM_ROWS:
