@@ -7,9 +7,9 @@ Heddle's SwiGLU is in the kernel of gate and up; for the others torch.compile fu
 `--only A,B`: only these contenders, and "dense bf16". `--ready`: Heddle's kernels read their weights before the
 predecessor kernel has ended, and Inductor's kernels allow this (programmatic dependent launch). `--no-fuse-add`: residuals
 are added behind Heddle's kernels, not in them. `--fold-norms`: the weights of the norms are multiplied into Heddle's bf16
-layers, and its kernels normalise where the cost model says that this is faster; `--fold-norms always`: wherever they can,
-`off`: never, so that the norms are kernels without weights. `--profile N`: prints the kernels of each contender at N tokens, instead of
-the comparison."""
+layers, and its kernels normalise where the cost model says that this is faster; `--fold-norms always`: wherever they can;
+`--fold-norms off`: never, so that the norms are kernels without weights. `--profile N`: prints the kernels of each
+contender at N tokens, instead of the comparison."""
 import torch
 import torch._inductor.config
 from common import DEVICE, args, capture, finish, kernels_of, left, note, time_graphs

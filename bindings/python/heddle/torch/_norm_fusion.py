@@ -71,7 +71,7 @@ def _fuse(graph, norm):
 def _norm_at(out):
     """The norm whose result is this node; None."""
     mul = _converted(out)
-    if mul is None or mul.target is not aten.mul.Tensor:
+    if mul is None or mul.target is not aten.mul.Tensor or len(mul.args) != 2:
         return None
     for wide, rsqrt in (mul.args, mul.args[::-1]):
         h = _converted(wide)
