@@ -190,6 +190,15 @@ HEDDLE_API void heddle_problem_set_combine(heddle_problem *problem, int32_t slot
 HEDDLE_API void heddle_problem_set_reduce(heddle_problem *problem, const char *statistic,
                                           bool scale_d);
 
+/* Also writes a second matrix, with the shape and order of D and elements of `type` (any that D may
+ * have), to the argument aux, in device memory: "result" (the result of the epilogue, before it is
+ * divided by a scale of heddle_problem_set_reduce and converted to D's type) or "input" (the input
+ * of the activation; not for pairs). NULL: no second matrix. The arguments ldaux and, for a batch,
+ * stride_aux are its row pitch and the distance between its matrices, in elements. The string is
+ * copied. Not with heddle_problem_set_combine. */
+HEDDLE_API void heddle_problem_set_aux(heddle_problem *problem, const char *value,
+                                       heddle_elem type);
+
 /* Makes a verified module at problem level from the problem. HEDDLE_INVALID: a part is missing or
  * out of range; HEDDLE_UNSUPPORTED: no target supports it. heddle_compile_module checks
  * combinations (types and target, a pitch and its row, k and the group). *module is owned; the

@@ -46,9 +46,9 @@ typedef struct heddle_manifest_arg {
 
 /* How many arguments a launch takes (fixed sizes are not passed), and the i-th. Their order is a,
  * b, c, d, bias, scale_a, scale_b, block_scale_a, block_scale_b, user, offsets, gather_b,
- * scatter_d, combine_d, scale_d, m, n, k, g, t, ldb, ldc, ldd, ldsa, ldsb, ldsd, stride_a to
- * stride_scale_b, alpha, beta, eps, workspace: those that the problem has. HEDDLE_INVALID if i is
- * out of range. */
+ * scatter_d, combine_d, scale_d, aux, m, n, k, g, t, ldb, ldc, ldd, ldsa, ldsb, ldsd, ldaux,
+ * stride_a to stride_scale_b, alpha, beta, eps, workspace: those that the problem has.
+ * HEDDLE_INVALID if i is out of range. */
 HEDDLE_API size_t heddle_manifest_arg_count(const heddle_manifest *manifest);
 HEDDLE_API heddle_status heddle_manifest_get_arg(const heddle_manifest *manifest, size_t i,
                                                  heddle_manifest_arg *arg);

@@ -140,8 +140,11 @@ static void check_use(hd_ck_kernel *k, const hd_op *op, const struct use *use) {
   hd_arg_kind arg = buffer ? held_by(buffer, source) : use->arg;
   const hd_op *product = k->program.product.op;
   bool combines = product && hd_op_has(product, HD_ATTR_COMBINE_D); /* in a later kernel */
+  bool of_aux = op->kind == HD_OP_STORE_TILE && hd_op_has(op, HD_ATTR_AUX);
   if ((arg == HD_ARG_B && is_copied(k)) || (op->kind == HD_OP_STORE_TILE && combines))
     arg = HD_ARG_WORKSPACE;
+  else if (of_aux)
+    arg = HD_ARG_AUX;
   if (hd_op_arg(source) != arg)
     hd_ck_static_find(k, "data", op, "the argument that the op is for",
                       "%s uses argument \"%s\" instead of \"%s\"",
@@ -152,8 +155,9 @@ static void check_use(hd_ck_kernel *k, const hd_op *op, const struct use *use) {
   else if (op->kind == HD_OP_COPY_TMA)
     check_map(k, source, buffer);
   else if (op->kind == HD_OP_STORE_TILE && hd_op_batch(op, HD_AT_store_tile_g) &&
-           !has_argument(k, HD_ARG_STRIDE_D) && !has_argument(k, HD_ARG_OFFSETS))
-    hd_ck_static_find(k, "data", op, "arg {arg = stride_d}",
+           !has_argument(k, of_aux ? HD_ARG_STRIDE_AUX : HD_ARG_STRIDE_D) &&
+           !has_argument(k, HD_ARG_OFFSETS))
+    hd_ck_static_find(k, "data", op, of_aux ? "arg {arg = stride_aux}" : "arg {arg = stride_d}",
                       "a matrix of a batch is stored by a kernel without its stride");
 }
 

@@ -189,22 +189,33 @@ static void check_workspace(hd_ck_kernel *k, const hd_ck_instance *at, const hd_
     wrong_extent(k, x->workspace_op, "bytes of the workspace", x->workspace_end, bytes);
 }
 
+/* All elements of D or aux must have been written. */
+static void check_output(hd_ck_kernel *k, const hd_ck_extents *x, hd_ck_output output,
+                         const hd_op *store, const char *name) {
+  int64_t g, row, col;
+  if (!is_clean(k) || !hd_ck_store_missing(x, output, &g, &row, &col))
+    return;
+  if (x->g > 0)
+    hd_ck_static_find(k, "coverage", store, "a tile for every strip and column",
+                      "row %lld, column %lld of matrix %lld of %s are never written",
+                      (long long)row, (long long)col, (long long)g, name);
+  else
+    hd_ck_static_find(k, "coverage", store, "a tile for every strip and column",
+                      "row %lld, column %lld of %s are never written", (long long)row,
+                      (long long)col, name);
+}
+
 static void check_coverage(hd_ck_kernel *k, const hd_ck_extents *x) {
   const hd_ck_claim *missing = hd_ck_partials_missing(x);
   if (missing)
     hd_ck_static_find(k, "R7", missing->op, "one arrival for each part",
                       "a counter ends at %lld of %lld arrivals, not at zero",
                       (long long)missing->times, (long long)missing->n);
-  int64_t g, row, col;
-  if (is_clean(k) && hd_ck_store_missing(x, &g, &row, &col) && x->g > 0)
-    hd_ck_static_find(k, "coverage", x->store_op, "a tile for every strip and column",
-                      "row %lld, column %lld of matrix %lld of D are never written", (long long)row,
-                      (long long)col, (long long)g);
-  else if (is_clean(k) && hd_ck_store_missing(x, &g, &row, &col))
-    hd_ck_static_find(k, "coverage", x->store_op, "a tile for every strip and column",
-                      "row %lld, column %lld of D are never written", (long long)row,
-                      (long long)col);
-  else if (is_clean(k))
+  check_output(k, x, HD_CK_D, x->store_op, "D");
+  const hd_op *product = k->program.product.op;
+  if (x->aux_op || (product && hd_op_has(product, HD_ATTR_AUX)))
+    check_output(k, x, HD_CK_AUX, x->aux_op ? x->aux_op : product, "aux");
+  if (is_clean(k))
     hd_ck_statistics_finish(k, x);
   if (is_clean(k))
     hd_ck_twin_finish(k, x);

@@ -279,6 +279,9 @@ typedef struct hd_ck_groups {
   int64_t g, n, tiles_m, *first, *end, *before;
 } hd_ck_groups;
 
+/* The matrices that stores write: D, and the second one. */
+typedef enum hd_ck_output { HD_CK_D, HD_CK_AUX, HD_CK_OUTPUTS } hd_ck_output;
+
 /* The sizes that the kernel uses for its operands, over all clusters of a launch. They are compared
  * with each other and with the sizes of the instance. -1 (0 for ends): not seen yet. */
 typedef struct hd_ck_extents {
@@ -288,8 +291,8 @@ typedef struct hd_ck_extents {
   int64_t n_k_blocks; /* k-blocks in the accumulators when they were stored */
   int64_t a_end, block_bytes;
   int64_t b_rows, b_row_bytes; /* from the row copies of B */
-  int64_t ldb, ldd, ldsb, ldsd; /* from the arguments; 0: none */
-  const hd_op *a_op, *b_op, *store_op;
+  int64_t ldb, ldd, ldsb, ldsd, ldaux; /* from the arguments; 0: none */
+  const hd_op *a_op, *b_op, *store_op, *aux_op; /* aux_op: the last store of aux; NULL: none */
   int64_t g;             /* products of a batch, from tile_coord; 0: none */
   bool apart_a, apart_b; /* the operand has a batch stride */
   bool scales_apart[2]; /* each product has f32 block scales of A, of B of its own */
@@ -300,9 +303,10 @@ typedef struct hd_ck_extents {
   hd_ck_scales scales[2]; /* of A, of B */
   int64_t boxed[2];       /* bytes of a slot that boxes of f32 scales fill; 0: none */
   hd_arena arena;
-  uint64_t **stored; /* per 16 x 8 block of D (pairs: 8 x 8) a mask of its tile's parts: bit s is
-                        set once a CTA that counts part s has stored the block. Bits of parts that
-                        do not exist are set, too. A row is NULL before its first store */
+  /* Per 16 x 8 block of an output (pairs: 8 x 8) a mask of its tile's parts: bit s is set once a
+   * CTA that counts part s has stored the block. Bits of parts that do not exist are set, too. A
+   * row is NULL before its first store. */
+  uint64_t **stored[HD_CK_OUTPUTS];
   int64_t stored_rows, stored_cols;
   uint8_t *scaled; /* per 128 rows by 8 columns of D: its statistic was stored; NULL: none was */
   uint8_t *coded; /* per strip and k-block: its share of a twin's codes was stored; NULL: no twin */
@@ -510,12 +514,14 @@ bool hd_ck_store_strip(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
                        int64_t *col, int64_t *g);
 void hd_ck_store_fragments(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t row,
                            int64_t col);
-/* Records the write of a 16 x 8 block of D; a second write is a finding. */
+/* Records the write of a 16 x 8 block of D, or aux if the op stores that; a second write is a
+ * finding. */
 void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int64_t g,
                       int64_t row, int64_t col);
-/* After the whole grid: finds the first element of D (of a batch's matrix g) that was not written.
- * False: all were. */
-bool hd_ck_store_missing(const hd_ck_extents *extents, int64_t *g, int64_t *row, int64_t *col);
+/* After the whole grid: finds the first element of D or aux (of a batch's matrix g) that was not
+ * written. False: all were. */
+bool hd_ck_store_missing(const hd_ck_extents *extents, hd_ck_output output, int64_t *g,
+                         int64_t *row, int64_t *col);
 #include "Check/check_scale.h"
 #include "Check/check_statistic.h"
 

@@ -89,7 +89,7 @@ static void mark_codes(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
                        const place *at) {
   hd_ck_extents *x = m->extents;
   int64_t blocks = blocks_of(x, at->k_block);
-  if (!x->stored)
+  if (!x->stored[HD_CK_D])
     return;
   if (!x->coded)
     x->coded = HD_NEW_ARRAY(&x->arena, uint8_t, x->m / HD_STRIP_ROWS * blocks);
@@ -135,7 +135,7 @@ static bool packs_twin(const hd_op *kernel) {
 }
 
 void hd_ck_twin_finish(hd_ck_kernel *k, const hd_ck_extents *x) {
-  if (!x->stored || !packs_twin(k->program.kernel))
+  if (!x->stored[HD_CK_D] || !packs_twin(k->program.kernel))
     return;
   int64_t blocks = blocks_of(x, hd_k_block_size(hd_op_elem(x->store_op, HD_ATTR_TYPE)));
   for (int64_t i = 0; i < x->m / HD_STRIP_ROWS * blocks; i++)

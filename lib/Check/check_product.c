@@ -56,18 +56,36 @@ static const char *word_of(const hd_op *op, hd_attr_key key) {
   return attr->s ? attr->s : "one";
 }
 
+/* What an attribute of a store must be. The second matrix has a type of its own, no statistics, and
+ * the activation's input has no activation. */
+static const char *expected_word(const hd_op *product, hd_attr_key key, bool of_aux) {
+  bool input = of_aux && hd_op_is(product, HD_ATTR_AUX, "input");
+  if (of_aux && key == HD_ATTR_TYPE)
+    return word_of(product, HD_ATTR_AUX_TYPE);
+  if ((of_aux && (key == HD_ATTR_REDUCE || key == HD_ATTR_SCALE_D)) ||
+      (input && (key == HD_ATTR_ACT || key == HD_ATTR_USER)))
+    return "none";
+  return word_of(product, key);
+}
+
 static void check_store(hd_ck_kernel *k, const hd_op *op) {
+  const hd_op *product = k->program.product.op;
+  bool of_aux = hd_op_has(op, HD_ATTR_AUX);
+  if (of_aux && strcmp(word_of(op, HD_ATTR_AUX), word_of(product, HD_ATTR_AUX)))
+    return differ(k, op, hd_attr_name(HD_ATTR_AUX), word_of(op, HD_ATTR_AUX),
+                  word_of(product, HD_ATTR_AUX));
   for (size_t i = 0; i < HD_COUNT(epilogue); i++) {
     const char *got = word_of(op, epilogue[i]);
-    const char *expected = word_of(k->program.product.op, epilogue[i]);
+    const char *expected = expected_word(product, epilogue[i], of_aux);
     if (strcmp(got, expected))
       return differ(k, op, hd_attr_name(epilogue[i]), got, expected);
   }
 }
 
-/* If D has statistics, every tile passes finish.tile before it is stored. */
+/* If D has statistics, every tile passes finish.tile before it is stored. The second matrix is
+ * stored from the accumulators. */
 static void check_finished(hd_ck_kernel *k, const hd_op *op) {
-  bool reduces = hd_op_has(k->program.product.op, HD_ATTR_REDUCE);
+  bool reduces = hd_op_has(k->program.product.op, HD_ATTR_REDUCE) && !hd_op_has(op, HD_ATTR_AUX);
   if (hd_op_has(op, HD_ATTR_FINISHED) != reduces)
     differ(k, op, hd_attr_name(HD_ATTR_FINISHED), word_of(op, HD_ATTR_FINISHED),
            reduces ? "a statistic of D" : "none of D");

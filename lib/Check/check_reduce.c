@@ -108,7 +108,7 @@ static void mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, 
   hd_ck_extents *x = m->extents;
   int64_t matrices = x->g > 0 ? x->g : 1, first = hd_ck_first_column(x, t->g);
   int64_t end = first + hd_ck_width(x, t->g);
-  if (!t->is_first || !x->stored || t->g < 0 || t->g >= matrices)
+  if (!t->is_first || !x->stored[HD_CK_D] || t->g < 0 || t->g >= matrices)
     return;
   if (!x->scaled)
     x->scaled = HD_NEW_ARRAY(&x->arena, uint8_t, matrices * bands_of(x) * x->stored_cols);
@@ -128,7 +128,7 @@ static void mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, 
 
 static bool is_missing(const hd_ck_extents *x, int64_t *g, int64_t *row, int64_t *col) {
   int64_t bands = (x->g > 0 ? x->g : 1) * bands_of(x);
-  for (int64_t i = 0; x->stored && i < bands; i++)
+  for (int64_t i = 0; x->stored[HD_CK_D] && i < bands; i++)
     for (int64_t j = 0; j * BLOCK < hd_ck_width(x, i / bands_of(x)); j++)
       if (!x->scaled || !x->scaled[i * x->stored_cols + j]) {
         *g = i / bands_of(x);

@@ -108,6 +108,8 @@ static int64_t pitch(const hd_ck_machine *m, hd_arg_kind arg) {
     m->extents->ldsb = ld;
   if (arg == HD_ARG_LDSD)
     m->extents->ldsd = ld;
+  if (arg == HD_ARG_LDAUX)
+    m->extents->ldaux = ld;
   return ld;
 }
 
@@ -124,7 +126,7 @@ static int64_t stride(hd_ck_machine *m, hd_arg_kind arg) {
   m->extents->apart_b |= arg == HD_ARG_STRIDE_B;
   if (arg == HD_ARG_STRIDE_B)
     m->extents->stride_b = apart;
-  if (m->at.shared && arg != HD_ARG_STRIDE_D)
+  if (m->at.shared && arg != HD_ARG_STRIDE_D && arg != HD_ARG_STRIDE_AUX)
     return 0;
   return arg == HD_ARG_STRIDE_A ? blocks << HD_CK_MATRIX_BLOCKS : apart;
 }

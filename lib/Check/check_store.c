@@ -59,8 +59,14 @@ void hd_ck_store_begin(hd_ck_extents *x) {
   x->stored_cols = (x->n + BLOCK - 1) / BLOCK;
   if (x->stored_rows * x->stored_cols > ((int64_t)1 << 24) / matrices)
     return; /* too large to record; smaller instances show the same pattern */
-  x->stored = HD_NEW_ARRAY(&x->arena, uint64_t *, matrices * x->stored_rows);
+  for (int i = 0; i < HD_CK_OUTPUTS; i++)
+    x->stored[i] = HD_NEW_ARRAY(&x->arena, uint64_t *, matrices * x->stored_rows);
 }
+
+static hd_ck_output output_of(const hd_op *op) {
+  return hd_op_has(op, HD_ATTR_AUX) ? HD_CK_AUX : HD_CK_D;
+}
+static const char *name_of(const hd_op *op) { return output_of(op) == HD_CK_D ? "D" : "aux"; }
 
 bool hd_ck_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t at, int64_t g) {
   int64_t rows = w->env[step->args[at]].i, cols = w->env[step->args[at + 1]].i;
@@ -125,9 +131,10 @@ void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
                       "the problem's own g", "tiles of %lld matrices in a batch of %lld",
                       (long long)x->g, (long long)batch);
   col -= hd_ck_first_column(x, g);
-  if (!x->stored || row >= height(x) || col >= hd_ck_width(x, g))
+  uint64_t **stored = x->stored[output_of(step->op)];
+  if (!stored || row >= height(x) || col >= hd_ck_width(x, g))
     return;
-  uint64_t **blocks = &x->stored[g * x->stored_rows + row / strip_of_d(x)];
+  uint64_t **blocks = &stored[g * x->stored_rows + row / strip_of_d(x)];
   if (!*blocks)
     *blocks = HD_NEW_ARRAY(&x->arena, uint64_t, x->stored_cols);
   uint64_t *by = &(*blocks)[col / BLOCK];
@@ -137,15 +144,18 @@ void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
   *by |= parts | (n < HD_CK_PARTS ? ~UINT64_C(0) << n : 0);
   if (twice)
     hd_ck_find(m, "coverage", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-               "one warp for each strip and column", "row %lld, column %lld of D are written twice",
-               (long long)row, (long long)col);
+               "one warp for each strip and column",
+               "row %lld, column %lld of %s are written twice", (long long)row, (long long)col,
+               name_of(step->op));
 }
 
-bool hd_ck_store_missing(const hd_ck_extents *x, int64_t *g, int64_t *row, int64_t *col) {
+bool hd_ck_store_missing(const hd_ck_extents *x, hd_ck_output output, int64_t *g, int64_t *row,
+                         int64_t *col) {
+  uint64_t **stored = x->stored[output];
   int64_t rows = x->stored_rows * (x->g > 0 ? x->g : 1);
-  for (int64_t i = 0; x->stored && i < rows; i++)
+  for (int64_t i = 0; stored && i < rows; i++)
     for (int64_t j = 0; j < (hd_ck_width(x, i / x->stored_rows) + BLOCK - 1) / BLOCK; j++)
-      if (!x->stored[i] || x->stored[i][j] != UINT64_MAX) {
+      if (!stored[i] || stored[i][j] != UINT64_MAX) {
         *g = i / x->stored_rows;
         *row = i % x->stored_rows * strip_of_d(x);
         *col = hd_ck_first_column(x, *g) + j * BLOCK;
@@ -157,14 +167,16 @@ bool hd_ck_store_missing(const hd_ck_extents *x, int64_t *g, int64_t *row, int64
 static void check_pitch(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
   int64_t ldd = w->env[step->args[HD_AT_store_tile_ldd]].i;
   bool col_major = hd_op_is(step->op, HD_ATTR_ORDER, "col_major");
+  bool of_d = output_of(step->op) == HD_CK_D;
   int64_t shortest = col_major ? height(m->extents) : m->extents->n;
+  int64_t expected = of_d ? m->extents->ldd : m->extents->ldaux;
   if (ldd < shortest)
     hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
                "a pitch no shorter than a row",
-               "the pitch of D is %lld, but a row has %lld elements",
+               "the pitch of %s is %lld, but a row has %lld elements", name_of(step->op),
                (long long)ldd, (long long)shortest);
-  else if (m->extents->ldd && ldd != m->extents->ldd)
-    wrong_data(m, w, step, "D's pitch", ldd, m->extents->ldd);
+  else if (expected && ldd != expected)
+    wrong_data(m, w, step, of_d ? "D's pitch" : "aux's pitch", ldd, expected);
   const hd_op *product = m->program->product.op;
   if (product && hd_op_has(product, HD_ATTR_COMBINE_D)) {
     m->extents->workspace_op = step->op;
@@ -247,6 +259,8 @@ void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     return;
   if ((col - hd_ck_first_column(m->extents, g)) % whole_of(run_of(step->op)))
     return hd_ck_undecided(m, step->op, "permuted columns that begin inside of a run's four lanes");
+  if (output_of(step->op) == HD_CK_AUX)
+    m->extents->aux_op = step->op;
   check_pitch(m, w, step);
   hd_ck_store_fragments(m, w, step, row, col);
   hd_ck_read_factors(m, w, step, g, row, col);

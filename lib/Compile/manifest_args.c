@@ -46,9 +46,10 @@ static void set_size(hd_arg *arg, const hd_problem *p) {
 static void set_pitch(hd_arg *arg, const hd_problem *p) {
   const hd_dense *x = hd_problem_operand(p, arg->kind);
   bool scales = p->block && (arg->kind == HD_ARG_LDSA || arg->kind == HD_ARG_LDSB);
-  int32_t rows = arg->kind == HD_ARG_LDD && x->transposed ? hd_rows_of_d(p)
-                 : arg->kind == HD_ARG_LDSA               ? p->block_rows
-                                                          : 1;
+  bool of_d = arg->kind == HD_ARG_LDD || arg->kind == HD_ARG_LDAUX;
+  int32_t rows = of_d && x->transposed      ? hd_rows_of_d(p)
+                 : arg->kind == HD_ARG_LDSA ? p->block_rows
+                                            : 1;
   arg->fixed = x->ld;
   arg->at_least = (hd_expr){.arg = hd_problem_row_size(p, arg->kind),
                             .mul = scales ? hd_scales_a_row(p) : 1,
@@ -59,11 +60,11 @@ static void set_pitch(hd_arg *arg, const hd_problem *p) {
     arg->divisible_by = least_common_multiple(x->divisible_by, hd_elems_per_byte(x->elem));
 }
 
-/* A stride of 0 shares an operand in the batch. The stride of D must be at least one row. */
+/* A stride of 0 shares an operand in the batch. The stride of D or aux must be at least one row. */
 static void set_stride(hd_arg *arg, const hd_problem *p) {
   const hd_dense *x = hd_problem_operand(p, arg->kind);
   arg->at_least = (hd_expr){.div = 1};
-  if (arg->kind == HD_ARG_STRIDE_D)
+  if (arg->kind == HD_ARG_STRIDE_D || arg->kind == HD_ARG_STRIDE_AUX)
     arg->at_least = (hd_expr){.arg = x->transposed ? HD_ARG_M : HD_ARG_N,
                               .mul = 1,
                               .div = x->transposed ? hd_rows_of_d(p) : 1};

@@ -241,6 +241,7 @@ heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p,
                                              : hd_arena_strdup(arena, p->reduce),
                    .scale_b_statistic =
                        p->statistic ? hd_arena_strdup(arena, p->statistic) : NULL,
+                   .aux = p->aux_of ? hd_arena_strdup(arena, p->aux_of) : NULL,
                    .scale_block = p->block,
                    .scale_tiles = hd_scales_in_tiles(p),
                    .scale_rows = p->block_rows,

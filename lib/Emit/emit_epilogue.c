@@ -566,9 +566,10 @@ heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s) {
                     "unknown activation %s; legal: %s", s->act ? s->act : "", hd_act_list);
   if (op->kind == HD_OP_STORE_TILE) {
     LLVMValueRef d;
-    /* The destination is D, or the workspace. */
+    /* The destination is D, the second matrix, or the workspace. */
     hd_arg_kind to = hd_op_arg(hd_store_tile_d(op)->op);
-    HD_TRY(hd_emit_matrix(e, op, to, HD_ARG_STRIDE_D, elem, &d));
+    HD_TRY(hd_emit_matrix(e, op, to, to == HD_ARG_AUX ? HD_ARG_STRIDE_AUX : HD_ARG_STRIDE_D, elem,
+                          &d));
     HD_TRY(open_scatter(e, s));
     s->d = make_view(e, s, d, hd_emit_get1(e, hd_store_tile_ldd(op)), elem,
                      hd_op_is(op, HD_ATTR_ORDER, "col_major"));

@@ -413,9 +413,10 @@ static void store_group(hd_emitter *e, const hd_strip *s, const store_form *form
 
 /* Blocks that are finished together. All blocks if that frees registers: 16-bit results take half
  * of the accumulators' registers, and no inputs per column are loaded. Otherwise ptxas, which moves
- * loads and arithmetic up as far as it can, would need registers for inputs and results at once. */
+ * loads and arithmetic up as far as it can, would need registers for inputs and results at once. A
+ * store of the second matrix frees none, since D is made of the same accumulators. */
 static int32_t group_blocks(const hd_strip *s) {
-  bool reads = s->has_c || s->has_bias_n || s->scale_b.at;
+  bool reads = s->has_c || s->has_bias_n || s->scale_b.at || hd_op_has(s->op, HD_ATTR_AUX);
   return s->halves * s->d.bytes <= 4 && !reads ? s->n_blocks : GROUP;
 }
 

@@ -32,6 +32,8 @@ struct heddle_problem {
   int32_t slots; /* of combine_d; 0: no combine_d */
   const char *reduce; /* NULL: no statistic of D */
   bool scale_d;
+  const char *aux; /* NULL: no second matrix */
+  heddle_elem aux_type;
   heddle_elem acc, bias;
   heddle_dim bias_along;
   heddle_scale scale_a, scale_b;
@@ -179,6 +181,11 @@ void heddle_problem_set_reduce(heddle_problem *problem, const char *statistic, b
   problem->scale_d = scale_d;
 }
 
+void heddle_problem_set_aux(heddle_problem *problem, const char *value, heddle_elem type) {
+  problem->aux = keep(problem, value);
+  problem->aux_type = type;
+}
+
 void heddle_problem_set_combine(heddle_problem *problem, int32_t slots) { problem->slots = slots; }
 
 void heddle_problem_set_stride(heddle_problem *problem, heddle_operand operand, int64_t stride) {
@@ -235,7 +242,8 @@ static heddle_status check_types(heddle_context *ctx, const heddle_problem *p) {
                {p->d.given, p->d.type, "D"},
                {p->has_acc, p->acc, "the accumulators"},
                {p->has_bias, p->bias, "the bias"},
-               {p->block != 0, p->scale, "the block scales"}};
+               {p->block != 0, p->scale, "the block scales"},
+               {p->aux != NULL, p->aux_type, "aux"}};
   for (size_t i = 0; i < HD_COUNT(types); i++)
     if (types[i].given && !heddle_elem_get(types[i].type))
       REFUSE("problem.type", "got type %d of %s; legal: 0 to %d, the enumerators of heddle_elem",
@@ -419,6 +427,10 @@ static void build_store(building *g, hd_value *y) {
     hd_op_set_str(g->m, op, HD_ATTR_REDUCE, g->p->reduce);
   if (g->p->scale_d)
     hd_op_set_flag(g->m, op, HD_ATTR_SCALE_D);
+  if (!g->p->aux)
+    return;
+  hd_op_set_str(g->m, op, HD_ATTR_AUX, g->p->aux);
+  hd_op_set_elem(g->m, op, HD_ATTR_AUX_TYPE, g->p->aux_type);
 }
 
 /* length NULL: the offsets. */

@@ -281,6 +281,8 @@ static void check_one(hd_verifier *v, const hd_op *op) {
   if (v->n_errors == before)
     hd_verify_reduce(v, op);
   if (v->n_errors == before)
+    hd_verify_aux(v, op);
+  if (v->n_errors == before)
     hd_verify_slots(v, op);
   if (v->n_errors == before)
     hd_verify_pack(v, op);

@@ -5,6 +5,7 @@
  * verify_attrs.c  presence, kinds, words and ranges of attributes, from tables
  * verify_rules.c  rules of single ops
  * verify_reduce.c rules of reductions over rows of D
+ * verify_aux.c    rules of a second matrix beside D
  * verify_slots.c  rules of ops that access buffers and barriers: cursors, slots, sizes
  * verify_spec.c   targets and instruction rows, by lib/Spec
  * verify_pack.c   rules of ops that pack a matrix with its twin
@@ -48,6 +49,7 @@ void hd_verify_unsupported(hd_verifier *v, const hd_op *op, const char *rule, co
 void hd_verify_attrs(hd_verifier *v, const hd_op *op);
 void hd_verify_op_rules(hd_verifier *v, const hd_op *op);
 void hd_verify_reduce(hd_verifier *v, const hd_op *op);
+void hd_verify_aux(hd_verifier *v, const hd_op *op);
 void hd_verify_slots(hd_verifier *v, const hd_op *op);
 void hd_verify_pack(hd_verifier *v, const hd_op *op);
 void hd_verify_spec(hd_verifier *v, const hd_op *op);

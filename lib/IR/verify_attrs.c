@@ -32,6 +32,7 @@ static const struct word_rule {
     {HD_ATTR_REDUCE, HD_OP_WORK, NULL}, /* a key of the schedule */
     {HD_ATTR_REDUCE, HD_N_OPS, "absmax sumsq"},
     {HD_ATTR_STATISTIC, HD_N_OPS, "sumsq"},
+    {HD_ATTR_AUX, HD_N_OPS, "result input"},
     {HD_ATTR_PATH, HD_OP_STORE_TILE, "direct quad permuted"},
     {HD_ATTR_SPACE, HD_N_OPS, "shared cluster_shared tmem"},
     {HD_ATTR_LAYOUT, HD_N_OPS, "rows packed_a box linear"},

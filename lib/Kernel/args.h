@@ -31,8 +31,8 @@ static inline bool hd_arg_is_weights(hd_arg_kind kind) {
 }
 /* is_result: a launch overwrites the argument. is_written: the results and the workspace. */
 static inline bool hd_arg_is_result(hd_arg_kind kind) {
-  return kind == HD_ARG_D || kind == HD_ARG_SCALE_D || kind == HD_ARG_TWIN ||
-         kind == HD_ARG_MASK;
+  return kind == HD_ARG_D || kind == HD_ARG_SCALE_D || kind == HD_ARG_AUX ||
+         kind == HD_ARG_TWIN || kind == HD_ARG_MASK;
 }
 static inline bool hd_arg_is_written(hd_arg_kind kind) {
   return hd_arg_is_result(kind) || kind == HD_ARG_WORKSPACE;

@@ -215,6 +215,12 @@ static void add_problem(hd_strbuf *out, const launcher *l) {
                      strcmp(m->statistic, "scale") == 0 ? "the scale that divides"
                      : strcmp(m->statistic, "sumsq") == 0 ? "the sum of squares"
                                                           : "the largest absolute value");
+  if (m->aux)
+    hd_strbuf_printf(out, " * aux: %s, %s, of each element of d %s\n",
+                     heddle_elem_get(hd_manifest_arg(m, HD_ARG_AUX)->elem)->name,
+                     order_name(m->d_col_major, "m x n", "n x m"),
+                     strcmp(m->aux, "input") == 0 ? "the input of its activation"
+                                                  : "the result before its conversion");
   if (m->scale_b_statistic)
     hd_strbuf_add(out,
                   " * scale_b: sums of squares of rows 128 i to 128 i + 127 of column j of b at\n"

@@ -95,16 +95,17 @@ static void add_stride_checks(hd_strbuf *out, const hd_arg *arg) {
   add_divisible(out, arg);
 }
 
-/* hd_batch_overlaps for D. Earlier checks ensure that pitch and stride are at least a row. */
-static void add_batch_check(hd_strbuf *out, const hd_manifest *manifest) {
+/* hd_batch_overlaps for D, or for aux. Earlier checks ensure that pitch and stride are at least a
+ * row. */
+static void add_batch_check(hd_strbuf *out, const hd_manifest *manifest, const char *matrix) {
   const char *m = hd_act_is_pair(manifest->act) ? "m / 2" : "m";
   const char *rows = manifest->d_col_major ? "n" : m, *row = manifest->d_col_major ? m : "n";
   hd_strbuf_printf(out,
                    "  if (v->g > 1 && v->m > 0 && v->n > 0 &&\n"
-                   "      (v->stride_d - v->%s) / v->ldd < v->%s - 1 &&\n"
-                   "      (v->ldd - v->%s) / v->stride_d < v->g - 1)\n"
+                   "      (v->stride_%s - v->%s) / v->ld%s < v->%s - 1 &&\n"
+                   "      (v->ld%s - v->%s) / v->stride_%s < v->g - 1)\n"
                    "    return HEDDLE_LAUNCH_STRIDE;\n",
-                   row, rows, row);
+                   matrix, row, matrix, rows, matrix, row, matrix);
 }
 
 static void add_pointer_checks(hd_strbuf *out, const hd_arg *arg) {
@@ -145,7 +146,9 @@ void hd_launcher_checks(hd_strbuf *out, const hd_manifest *manifest) {
       add_stride_checks(out, &manifest->arg[i]);
   }
   if (hd_manifest_arg(manifest, HD_ARG_G) && !hd_manifest_is_grouped(manifest))
-    add_batch_check(out, manifest);
+    add_batch_check(out, manifest, "d");
+  if (hd_manifest_arg(manifest, HD_ARG_STRIDE_AUX))
+    add_batch_check(out, manifest, "aux");
   hd_strbuf_add(out,
                 "  return HEDDLE_LAUNCH_OK;\n}\n\n"
                 "static int hd_check_pointers(const hd_values *v, uint64_t workspace_bytes) {\n"

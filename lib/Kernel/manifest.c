@@ -36,6 +36,8 @@ void hd_manifest_copy(hd_arena *arena, const hd_manifest *from, hd_manifest *to)
     to->statistic = hd_arena_strdup(arena, from->statistic);
   if (from->scale_b_statistic)
     to->scale_b_statistic = hd_arena_strdup(arena, from->scale_b_statistic);
+  if (from->aux)
+    to->aux = hd_arena_strdup(arena, from->aux);
   if (from->user_function)
     to->user_function = hd_arena_strdup(arena, from->user_function);
   for (int i = 0; i < from->n_variants; i++) {

@@ -16,7 +16,7 @@
 #include "heddle/types.h"
 
 enum {
-  HD_MANIFEST_VERSION = 13,
+  HD_MANIFEST_VERSION = 14,
   HD_MAX_ARGS = 32,
   HD_MAX_PARAMS = 40,
   HD_MAX_TMAPS = 5, /* B in two widths of boxes, D, block scales of A and B */
@@ -153,6 +153,8 @@ typedef struct hd_manifest {
   const char *scale_b_statistic; /* "sumsq": scale_b is computed from sums of squares, of which
                                     argument scale_b has a row for each 128 of k; NULL: it has the
                                     values */
+  const char *aux; /* what argument aux gets of each element: "result", before conversion to D's
+                      type, or "input", that of the activation; NULL: no second matrix */
   int32_t scale_block; /* elements of k per value of block_scale_a, block_scale_b; 0: no scales */
   int32_t scale_rows;  /* rows of A per value of block_scale_a; 0: no scales */
   bool scale_tiles;    /* scales are stored in tiles of 128 rows; false: by k-block, at a pitch */

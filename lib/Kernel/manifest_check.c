@@ -168,6 +168,27 @@ static heddle_status check_column_statistic(heddle_context *ctx, const hd_manife
   return HEDDLE_OK;
 }
 
+/* The arguments of the second matrix exist exactly if there is one; stride_aux if there is a
+ * stride_d. */
+static heddle_status check_aux(heddle_context *ctx, const hd_manifest *manifest) {
+  static const hd_arg_kind kinds[] = {HD_ARG_AUX, HD_ARG_LDAUX, HD_ARG_STRIDE_AUX};
+  const char *aux = manifest->aux;
+  bool batch = hd_manifest_arg(manifest, HD_ARG_STRIDE_D) != NULL;
+  bool input = aux && strcmp(aux, "input") == 0;
+  if (aux && !input && strcmp(aux, "result") != 0)
+    return refuse(ctx, "manifest.aux", "aux: got %.40s; legal: result, input", aux);
+  if (aux && (manifest->slots || (input && hd_act_is_pair(manifest->act))))
+    return refuse(ctx, "manifest.aux", "aux: got %s with %s; legal: without it", aux,
+                  manifest->slots ? "combine_d" : manifest->act);
+  for (size_t i = 0; i < HD_COUNT(kinds); i++) {
+    bool there = hd_manifest_arg(manifest, kinds[i]) != NULL;
+    if (there != (aux && (kinds[i] != HD_ARG_STRIDE_AUX || batch)))
+      return refuse(ctx, "manifest.aux", "argument %s: got %s, aux %s; legal: all of aux, or none",
+                    hd_arg_name(kinds[i]), there ? "one" : "none", aux ? aux : "none");
+  }
+  return HEDDLE_OK;
+}
+
 /* With combine_d, every variant must have a combine kernel that runs after it. */
 static heddle_status check_combine(heddle_context *ctx, const hd_manifest *manifest) {
   bool combines = hd_manifest_arg(manifest, HD_ARG_COMBINE_D) != NULL, all = true;
@@ -189,7 +210,7 @@ static heddle_status check_combine(heddle_context *ctx, const hd_manifest *manif
 
 static heddle_status check_groups(heddle_context *ctx, const hd_manifest *manifest) {
   static const hd_arg_kind strides[] = {HD_ARG_STRIDE_B, HD_ARG_STRIDE_C, HD_ARG_STRIDE_D,
-                                        HD_ARG_STRIDE_SCALE_B};
+                                        HD_ARG_STRIDE_AUX, HD_ARG_STRIDE_SCALE_B};
   for (size_t i = 0; i < HD_COUNT(strides); i++)
     if (hd_manifest_arg(manifest, strides[i]))
       return refuse(ctx, "manifest.groups", "argument %s: got one beside offsets; legal: none",
@@ -254,6 +275,7 @@ static heddle_status check_args(heddle_context *ctx, const hd_manifest *manifest
   HD_TRY(check_batch(ctx, manifest));
   HD_TRY(check_statistic(ctx, manifest));
   HD_TRY(check_column_statistic(ctx, manifest));
+  HD_TRY(check_aux(ctx, manifest));
   return check_scales(ctx, manifest);
 }
 

@@ -135,6 +135,7 @@ const hd_field hd_manifest_fields[] = {
     I32(hd_manifest, slots, 0, HD_COMBINE_MOST),
     OPTIONAL(hd_manifest, statistic),
     OPTIONAL(hd_manifest, scale_b_statistic),
+    OPTIONAL(hd_manifest, aux),
     I32(hd_manifest, scale_block, 0, 1024),
     BOOL(hd_manifest, scale_tiles),
     I32(hd_manifest, scale_rows, 0, 128),

@@ -83,19 +83,27 @@ heddle_status hd_manifest_check_number(heddle_context *ctx, const hd_arg *arg,
   return check_divisible(ctx, arg, value);
 }
 
-/* The products of a batch must not write the same elements of D. ORDER launch checks. */
-static heddle_status check_batch(heddle_context *ctx, const hd_manifest *manifest,
-                                 const hd_values *values) {
+/* The products of a batch must not write the same elements of D, or of aux. */
+static heddle_status check_apart(heddle_context *ctx, const hd_manifest *manifest,
+                                 const hd_values *values, hd_arg_kind stride, hd_arg_kind ld) {
   const uint64_t *v = values->v;
   bool turned = manifest->d_col_major;
   int64_t m = hd_manifest_d_rows(manifest, (int64_t)v[HD_ARG_M]), n = (int64_t)v[HD_ARG_N];
-  int64_t rows = turned ? n : m, row = turned ? m : n, pitch = (int64_t)v[HD_ARG_LDD];
-  if (!hd_batch_overlaps((int64_t)v[HD_ARG_G], (int64_t)v[HD_ARG_STRIDE_D], rows, row, pitch))
+  int64_t rows = turned ? n : m, row = turned ? m : n, pitch = (int64_t)v[ld];
+  if (!hd_batch_overlaps((int64_t)v[HD_ARG_G], (int64_t)v[stride], rows, row, pitch))
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.stride",
-                  "argument stride_d: got %" PRId64 ", so that matrices of %" PRId64
+                  "argument %s: got %" PRId64 ", so that matrices of %" PRId64
                   " rows at a pitch of %" PRId64 " share elements; nearest: %" PRId64,
-                  (int64_t)v[HD_ARG_STRIDE_D], rows, pitch, rows * pitch);
+                  hd_arg_name(stride), (int64_t)v[stride], rows, pitch, rows * pitch);
+}
+
+/* ORDER launch checks. */
+static heddle_status check_batch(heddle_context *ctx, const hd_manifest *manifest,
+                                 const hd_values *values) {
+  HD_TRY(check_apart(ctx, manifest, values, HD_ARG_STRIDE_D, HD_ARG_LDD));
+  return manifest->aux ? check_apart(ctx, manifest, values, HD_ARG_STRIDE_AUX, HD_ARG_LDAUX)
+                       : HEDDLE_OK;
 }
 
 /* Checks sizes first, because the minimum strides are expressions of sizes. */

@@ -22,21 +22,28 @@ static bool integer_output(heddle_elem elem) {
   return elem == HEDDLE_S32 || elem == HEDDLE_S8 || elem == HEDDLE_U8;
 }
 
-/* cvt to e4m3x2 and e5m2x2: sm_89 (PTX ISA, cvt). */
-static heddle_status check_d(heddle_context *ctx, const hd_problem *p) {
-  bool narrow = p->d.elem == HEDDLE_E4M3 || p->d.elem == HEDDLE_E5M2;
-  bool whole = p->d.elem == HEDDLE_S32 && p->acc_elem != HEDDLE_S32;
+/* D, or the second matrix. cvt to e4m3x2 and e5m2x2: sm_89 (PTX ISA, cvt). */
+static heddle_status check_output(heddle_context *ctx, const hd_problem *p, const char *name,
+                                  heddle_elem elem) {
+  bool narrow = elem == HEDDLE_E4M3 || elem == HEDDLE_E5M2;
+  bool whole = elem == HEDDLE_S32 && p->acc_elem != HEDDLE_S32;
+  bool scaled = p->scale_d && elem == p->d.elem;
   if (narrow && p->target->sm < 89)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->store->loc, "problem.type",
-                    "got D of type %s on %s, which cannot convert to it before sm_89; nearest: %s",
-                    heddle_elem_get(p->d.elem)->name, p->target->name, p->scale_d ? "s8" : "f16");
-  if (narrow || float_output(p->d.elem) || (integer_output(p->d.elem) && !whole))
+                    "got %s of type %s on %s, which cannot convert to it before sm_89; nearest: %s",
+                    name, heddle_elem_get(elem)->name, p->target->name, scaled ? "s8" : "f16");
+  if (narrow || float_output(elem) || (integer_output(elem) && !whole))
     return HEDDLE_OK;
   return hd_error(
       ctx, HEDDLE_UNSUPPORTED, p->store->loc, "problem.type",
-      "got D of type %s with %s accumulators; legal: %sf16, bf16, f32, e4m3, e5m2, s8, u8",
-      heddle_elem_get(p->d.elem)->name, heddle_elem_get(p->acc_elem)->name,
+      "got %s of type %s with %s accumulators; legal: %sf16, bf16, f32, e4m3, e5m2, s8, u8", name,
+      heddle_elem_get(elem)->name, heddle_elem_get(p->acc_elem)->name,
       p->acc_elem == HEDDLE_S32 ? "s32, " : "");
+}
+
+static heddle_status check_outputs(heddle_context *ctx, const hd_problem *p) {
+  HD_TRY(check_output(ctx, p, "D", p->d.elem));
+  return p->aux_of ? check_output(ctx, p, "aux", p->aux.elem) : HEDDLE_OK;
 }
 
 static bool has_row(const hd_problem *p) {
@@ -118,7 +125,7 @@ static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
         ctx, HEDDLE_UNSUPPORTED, p->b.op->loc, "problem.b-order",
         "got an mn_major B of %s; only 16-bit types can be transposed; nearest: order = k_major",
         heddle_elem_get(p->b.elem)->name);
-  HD_TRY(check_d(ctx, p));
+  HD_TRY(check_outputs(ctx, p));
   bool integers = p->acc_elem == HEDDLE_S32;
   if (p->c.op && !float_output(p->c.elem) && !(integers && integer_output(p->c.elem)))
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->c.op->loc, "problem.type",

@@ -260,6 +260,7 @@ hd_plan *hd_plan_clone(hd_module *m, const hd_plan *old, hd_op *kernel, const hd
   p->kernel = kernel;
   p->store = p->d.op = hd_find_op(kernel->regions[0], HD_OP_STORE);
   p->reduced.op = p->reduced.op ? p->store : NULL;
+  p->aux.op = p->aux.op ? p->store : NULL;
   plan->work = hd_find_op(kernel->regions[0], HD_OP_WORK);
   return plan;
 }

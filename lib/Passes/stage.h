@@ -118,7 +118,12 @@ hd_value *hd_stage_k_block(hd_stage *st, hd_builder *b, const hd_tile_place *pla
 /* Writes strip `strip` of the tile from accumulator fragments, from column `col` on. */
 void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
                     hd_value *col, hd_value *const *acc, int32_t n_acc);
-/* The same through shared memory: all slices of a strip, which is the warp's `nth` of a tile. */
+/* Writes the strip to the second matrix, if there is one; before D, whose statistics replace the
+ * accumulators. */
+void hd_stage_store_aux(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
+                        hd_value *col, hd_value *const *acc, int32_t n_acc);
+/* The same as hd_stage_store through shared memory: all slices of a strip, which is the warp's
+ * `nth` of a tile. */
 void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
                            int32_t nth, hd_value *strip, hd_value *acc);
 /* Replaces the accumulators of one part of a tile by the sum of all parts. Does nothing if tiles

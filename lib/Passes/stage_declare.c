@@ -230,10 +230,10 @@ static void declare_args(hd_stage *st) {
   static const hd_arg_kind runs[][2] = {{HD_ARG_A, HD_ARG_B},
                                         {HD_ARG_D, HD_ARG_D},
                                         {HD_ARG_C, HD_ARG_C},
-                                        {HD_ARG_BIAS, HD_ARG_SCALE_D},
+                                        {HD_ARG_BIAS, HD_ARG_AUX},
                                         {HD_ARG_WORKSPACE, HD_ARG_WORKSPACE},
                                         {HD_ARG_M, HD_ARG_K},
-                                        {HD_ARG_LDB, HD_ARG_LDSD},
+                                        {HD_ARG_LDB, HD_ARG_LDAUX},
                                         {HD_ARG_ALPHA, HD_ARG_EPS},
                                         {HD_ARG_G, HD_ARG_T},
                                         {HD_ARG_STRIDE_A, HD_ARG_STRIDE_SCALE_B}};
@@ -459,6 +459,10 @@ static void declare_product(hd_stage *st) {
   if (is_copied(st))
     hd_op_set_str(st->module, op, HD_ATTR_B_PATH, hd_key_word(HD_KEY_B_PATH, HD_B_COPIED));
   hd_stage_set_epilogue(st, op);
+  if (!st->p.aux_of)
+    return;
+  hd_op_set_str(st->module, op, HD_ATTR_AUX, st->p.aux_of);
+  hd_op_set_elem(st->module, op, HD_ATTR_AUX_TYPE, st->p.aux.elem);
 }
 
 void hd_stage_declare(hd_stage *st) {

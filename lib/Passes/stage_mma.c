@@ -184,6 +184,8 @@ void hd_stage_mma(hd_stage *st) {
   hd_stage_strips strips = {tile.warp, tile.strip, tile.n_strips};
   int32_t each = tile.n_blocks; /* fragments of a strip */
   place.across = tile.across;
+  for (int32_t i = 0; i < tile.n_strips; i++)
+    hd_stage_store_aux(st, &in, &place, tile.strip[i], col, acc + i * each, each);
   if (st->sr) {
     hd_stage_finish(st, &in, &place, &strips, col, each, acc, acc);
     hd_stage_parts(st, &in, &place, &strips, acc);

@@ -24,12 +24,14 @@ hd_type hd_stage_fragment(const hd_stage *st, hd_operand_id operand) {
   return hd_type_frag(o->elem, registers * 32 / heddle_elem_get(o->elem)->container_bits);
 }
 
-void hd_stage_set_epilogue(hd_stage *st, hd_op *op) {
+/* The attributes of a store of D or, with of_aux, of the second matrix. */
+static void set_epilogue(hd_stage *st, hd_op *op, bool of_aux) {
   const hd_problem *p = &st->p;
   hd_module *m = st->module;
-  hd_op_set_elem(m, op, HD_ATTR_TYPE, p->d.elem);
+  bool input = of_aux && hd_aux_is_input(p);
+  hd_op_set_elem(m, op, HD_ATTR_TYPE, of_aux ? p->aux.elem : p->d.elem);
   hd_op_set_str(m, op, HD_ATTR_ORDER, p->d.transposed ? "col_major" : "row_major");
-  hd_op_set_str(m, op, HD_ATTR_ACT, p->act);
+  hd_op_set_str(m, op, HD_ATTR_ACT, input ? "none" : p->act);
   const struct {
     bool there;
     hd_attr_key key;
@@ -42,13 +44,13 @@ void hd_stage_set_epilogue(hd_stage *st, hd_op *op) {
                {p->scale_a.op && p->scale_a.one, HD_ATTR_SCALE_A_ONE},
                {p->scale_b.op && p->scale_b.one, HD_ATTR_SCALE_B_ONE},
                {p->scatter != NULL, HD_ATTR_SCATTER_D},
-               {p->scale_d, HD_ATTR_SCALE_D}};
+               {p->scale_d && !of_aux, HD_ATTR_SCALE_D}};
   for (size_t i = 0; i < HD_COUNT(flags); i++)
     if (flags[i].there)
       hd_op_set_flag(m, op, flags[i].key);
-  if (p->user)
+  if (p->user && !input)
     hd_op_set_str(m, op, HD_ATTR_USER, p->user);
-  if (p->reduce)
+  if (p->reduce && !of_aux)
     hd_op_set_str(m, op, HD_ATTR_REDUCE, p->reduce);
   if (p->statistic)
     hd_op_set_str(m, op, HD_ATTR_STATISTIC, p->statistic);
@@ -61,6 +63,8 @@ void hd_stage_set_epilogue(hd_stage *st, hd_op *op) {
     hd_op_set_str(m, op, HD_ATTR_BIAS_ALONG, p->bias_along_n ? "n" : "m");
   }
 }
+
+void hd_stage_set_epilogue(hd_stage *st, hd_op *op) { set_epilogue(st, op, false); }
 
 hd_value *hd_stage_cell(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *block) {
   if (!place->across)
@@ -97,24 +101,49 @@ static hd_value *row_of(hd_builder *b, const hd_tile_place *place, hd_value *str
   return hd_arith(b, HD_OP_ADD, place->row0, hd_arith_const(b, HD_OP_MUL, strip, HD_STRIP_ROWS));
 }
 
-void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
-                    hd_value *col, hd_value *const *acc, int32_t n_acc) {
-  hd_value *row = row_of(b, place, strip), *factors = factor_slot(st, b, place, strip);
-  hd_op *op = hd_build_op(b, HD_OP_STORE_TILE, (hd_type){0}, 6, st->arg[HD_ARG_D],
-                          st->arg[HD_ARG_LDD], row, col, st->arg[HD_ARG_M], place->end_n);
-  int32_t n_blocks = 0;
+/* A store of a strip from column `col` on to the matrix `to`, without its fragments. */
+static hd_op *begin_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_arg_kind to,
+                          hd_arg_kind pitch, hd_value *strip, hd_value *col) {
+  hd_op *op = hd_build_op(b, HD_OP_STORE_TILE, (hd_type){0}, 6, st->arg[to], st->arg[pitch],
+                          row_of(b, place, strip), col, st->arg[HD_ARG_M], place->end_n);
   if (place->g)
     hd_op_add_operand(st->module, op, place->g);
-  add_factors(st, place, op, factors);
+  return op;
+}
+
+/* The last blocks of a tile in tensor memory may be too few for `quad`. */
+static void end_store(hd_stage *st, hd_op *op, hd_store path, hd_value *const *acc,
+                      int32_t n_acc) {
+  int32_t n_blocks = 0;
   for (int32_t i = 0; i < n_acc; i++) {
     hd_op_add_operand(st->module, op, acc[i]);
     n_blocks += acc[i]->type.n / BLOCK_ELEMS;
   }
-  /* The plan's path, but the last blocks of a tile in tensor memory may be too few for `quad`. */
-  bool no_quad = st->s.store == HD_STORE_QUAD && n_blocks < HD_QUAD_BLOCKS;
+  bool no_quad = path == HD_STORE_QUAD && n_blocks < HD_QUAD_BLOCKS;
   hd_op_set_str(st->module, op, HD_ATTR_PATH,
-                hd_key_word(HD_KEY_STORE, no_quad ? HD_STORE_DIRECT : st->s.store));
+                hd_key_word(HD_KEY_STORE, no_quad ? HD_STORE_DIRECT : path));
+}
+
+void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
+                    hd_value *col, hd_value *const *acc, int32_t n_acc) {
+  hd_value *factors = factor_slot(st, b, place, strip);
+  hd_op *op = begin_store(st, b, place, HD_ARG_D, HD_ARG_LDD, strip, col);
+  add_factors(st, place, op, factors);
+  end_store(st, op, st->s.store, acc, n_acc);
   hd_stage_set_epilogue(st, op);
+}
+
+/* A staged D has a tensor map; aux is always written from registers. */
+void hd_stage_store_aux(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
+                        hd_value *col, hd_value *const *acc, int32_t n_acc) {
+  if (!st->p.aux_of)
+    return;
+  hd_value *slot = hd_stage_column_slot(st, b, place);
+  hd_op *op = begin_store(st, b, place, HD_ARG_AUX, HD_ARG_LDAUX, strip, col);
+  hd_stage_add_scales(st, place, op, slot);
+  end_store(st, op, st->s.store == HD_STORE_STAGED ? HD_STORE_QUAD : st->s.store, acc, n_acc);
+  set_epilogue(st, op, true);
+  hd_op_set_str(st->module, op, HD_ATTR_AUX, st->p.aux_of);
 }
 
 void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,

@@ -122,6 +122,7 @@ static void store(hd_stage *st, hd_builder *b, const hd_tile_place *of_tile, con
   hd_value *col = hd_arith_const(b, HD_OP_ADD, of_tile->col0, x->col);
   hd_tile_place place = *of_tile;
   place.offset = x->col;
+  hd_stage_store_aux(st, b, &place, x->strip, col, &acc, 1);
   hd_stage_store(st, b, &place, x->strip, col, &acc, 1);
 }
 
@@ -141,9 +142,10 @@ static void store_tile(hd_stage *st, hd_builder *b, const hd_tile_place *place, 
     store(st, b, place, &pieces[i], acc[i]);
 }
 
-/* The results of the warp's strips in slice i of the columns. */
+/* The results of the warp's strips in slice i of the columns. With `first`, the slice of the second
+ * matrix is stored, too. */
 static void finish_slice(hd_stage *st, hd_builder *b, const hd_tile_place *of_tile,
-                         const hd_stage_strips *strips, hd_value *sums, int32_t i,
+                         const hd_stage_strips *strips, hd_value *sums, int32_t i, bool first,
                          hd_value **results) {
   enum { BLOCK = 8 };
   int32_t width = st->s.tile_n / st->slots.across;
@@ -153,6 +155,8 @@ static void finish_slice(hd_stage *st, hd_builder *b, const hd_tile_place *of_ti
   hd_value *col = hd_arith_const(b, HD_OP_ADD, of_tile->col0, i * width);
   hd_tile_place place = *of_tile;
   place.offset = i * width;
+  for (int32_t j = 0; first && j < STRIPS; j++)
+    hd_stage_store_aux(st, b, &place, strips->strip[j], col, &acc[j], 1);
   hd_stage_finish(st, b, &place, strips, col, 1, acc, results);
 }
 
@@ -166,14 +170,14 @@ static void store_with_statistics(hd_stage *st, hd_builder *b, const hd_tile_pla
   hd_tile_place place = *of_tile;
   for (int32_t i = 0; i < n; i++) {
     place.across = n > 1 ? hd_i32(b, i) : NULL;
-    finish_slice(st, b, &place, &strips, sums, i, results);
+    finish_slice(st, b, &place, &strips, sums, i, true, results);
     hd_stage_parts(st, b, &place, &strips, results);
   }
   hd_stage_statistics(st, b, &place);
   for (int32_t i = 0; i < n; i++) {
     place.across = n > 1 ? hd_i32(b, i) : NULL;
     if (n > 1)
-      finish_slice(st, b, &place, &strips, sums, i, results);
+      finish_slice(st, b, &place, &strips, sums, i, false, results);
     hd_value *col = hd_arith_const(b, HD_OP_ADD, place.col0, i * width);
     for (int32_t j = 0; j < STRIPS; j++)
       hd_stage_store(st, b, &place, strip[j], col, &results[j], 1);

@@ -137,11 +137,14 @@ static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place
 
 static void store_strips(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                          const hd_stage_strips *strips, hd_value *const *acc) {
-  for (int32_t i = 0; i < strips->n; i++)
+  for (int32_t i = 0; i < strips->n; i++) {
+    if (!st->sr)
+      hd_stage_store_aux(st, b, place, strips->strip[i], place->col0, &acc[i], 1);
     if (st->sd)
       hd_stage_store_staged(st, b, place, strips->warp, i, strips->strip[i], acc[i]);
     else
       hd_stage_store(st, b, place, strips->strip[i], place->col0, &acc[i], 1);
+  }
 }
 
 void hd_stage_wgmma(hd_stage *st) {
@@ -162,6 +165,8 @@ void hd_stage_wgmma(hd_stage *st) {
   } else {
     hd_stage_reduce(st, &in, &place, rows.warp, acc, rows.slabs_each);
     if (st->sr) {
+      for (int32_t i = 0; i < strips.n; i++)
+        hd_stage_store_aux(st, &in, &place, strips.strip[i], place.col0, &acc[i], 1);
       hd_stage_finish(st, &in, &place, &strips, place.col0, 1, acc, acc);
       hd_stage_parts(st, &in, &place, &strips, acc);
       hd_stage_statistics(st, &in, &place);

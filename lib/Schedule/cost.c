@@ -225,6 +225,11 @@ static double b_traffic(const hd_problem *p, const hd_schedule *s, const hd_devi
   return shared_by(alone, tiles_m / cluster) / cluster;
 }
 
+/* Bytes that are written for each element of D: of D and of the second matrix. */
+static double written_of(const hd_problem *p) {
+  return bytes_of(p->d.elem) + (p->aux_of ? bytes_of(p->aux.elem) : 0);
+}
+
 /* tiles: the number of tiles along M and along N. */
 static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_model *c, double k,
                     const double tiles[2]) {
@@ -239,7 +244,7 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_m
   u.moved_bytes = shares_a(s) ? a_bytes / s->cluster + b_bytes : a_bytes + b_bytes / s->cluster;
   /* One stage is multiplied, plus one per wgmma batch in flight. Copies fill the others. */
   u.ring_bytes = fmax(s->stages - 1 - s->wgmma_in_flight, 0.5) * (a_bytes + b_bytes);
-  u.store_bytes = (double)s->tile_m * s->tile_n * bytes_of(p->d.elem) / hd_schedule_owners(p, s) /
+  u.store_bytes = (double)s->tile_m * s->tile_n * written_of(p) / hd_schedule_owners(p, s) /
                   hd_rows_of_d(p);
   if (p->reduce)
     u.store_bytes += (double)s->tile_m / hd_reduce_rows(p) * s->tile_n * bytes_of(HEDDLE_F32);
@@ -375,7 +380,7 @@ static hd_cost cost_of(const hd_problem *p, const hd_schedule *s, const int64_t 
   add_waves(&last, full, 1, rest, &cost);
   cost.alone[HD_RESOURCE_COPY] = copy_seconds(p, s, n, c);
   double extra = c->launch_s + reduce_seconds(p, s, c, parts) + combine_seconds(p, m, n, c);
-  double written = m / hd_rows_of_d(p) * of.all * bytes_of(p->d.elem);
+  double written = m / hd_rows_of_d(p) * of.all * written_of(p);
   cost.alone[HD_RESOURCE_DRAM] = (read + written) / c->dram_bytes * crowding(&u, units);
   cost.alone[HD_RESOURCE_LAUNCH] += extra;
   double power_s = power_seconds(&u, units, read + written, n);

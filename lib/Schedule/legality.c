@@ -282,6 +282,12 @@ static heddle_status check_permuted(heddle_context *ctx, const hd_problem *p,
         "got store=permuted with D %s at pitch %lld; legal: row_major, a multiple of %d; nearest: "
         "store=quad",
         p->d.transposed ? "col_major" : "row_major", (long long)p->d.ld, run);
+  if (p->aux_of && heddle_elem_get(p->aux.elem)->container_bits !=
+                       heddle_elem_get(p->d.elem)->container_bits)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.store-aux",
+           "got store=permuted with an aux of %s beside a D of %s, of which a lane would store "
+           "other columns; legal: types of one width; nearest: store=quad",
+           heddle_elem_get(p->aux.elem)->name, heddle_elem_get(p->d.elem)->name);
   int64_t c_bytes =
       hd_reads_c_rows(p) ? p->c.ld * heddle_elem_get(p->c.elem)->container_bits / 8 : 0;
   if (c_bytes && c_bytes % hd_run_align(p, p->c.elem))

@@ -150,6 +150,12 @@ static heddle_status read_op(heddle_context *ctx, hd_op *op, hd_problem *p) {
     p->scale_d = hd_op_has(op, HD_ATTR_SCALE_D);
     if (p->reduce)
       p->reduced = (hd_dense){.op = op, .elem = HEDDLE_F32, .divisible_by = 1};
+    p->aux_of = hd_op_str(op, HD_ATTR_AUX);
+    if (p->aux_of)
+      p->aux = (hd_dense){.op = op,
+                          .elem = hd_op_elem(op, HD_ATTR_AUX_TYPE),
+                          .transposed = p->d.transposed,
+                          .divisible_by = 1};
     return HEDDLE_OK;
   default:
     return HEDDLE_OK;
@@ -377,6 +383,7 @@ heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *pr
   HD_TRY(hd_problem_check_sizes(ctx, &p));
   HD_TRY(hd_problem_check_reduce(ctx, &p));
   HD_TRY(hd_problem_check_statistic(ctx, &p));
+  HD_TRY(hd_problem_check_aux(ctx, &p));
   *problem = p;
   return HEDDLE_OK;
 }

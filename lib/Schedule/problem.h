@@ -46,6 +46,9 @@ typedef struct hd_problem {
   const char *reduce; /* the statistic of each 128 rows of a column of D; NULL: none */
   bool scale_d;       /* D is scaled by the statistic, and the scale is stored instead */
   hd_dense reduced;   /* where the statistic or scale is stored, f32 */
+  const char *aux_of; /* what matrix `aux` has of each element: its "result" before conversion to
+                         D's type, or the "input" of the activation; NULL: there is no aux */
+  hd_dense aux;       /* of the shape and order of D */
   const char *statistic; /* scale_b is computed from this statistic of B's columns, of which
                             argument scale_b has a row for each 128 of k; NULL: it is stored */
 } hd_problem;
@@ -88,6 +91,9 @@ static inline int64_t hd_combine_slots(const hd_problem *problem) {
   return hd_op_int(problem->combine, HD_ATTR_SLOTS, 1);
 }
 int64_t hd_combine_pitch(const hd_problem *problem);
+
+/* Whether aux has the activation's input. */
+bool hd_aux_is_input(const hd_problem *problem);
 
 /* Rows of A per row of D: 2 for pairs, else 1. */
 static inline int32_t hd_rows_of_d(const hd_problem *problem) { return problem->pair ? 2 : 1; }
@@ -144,6 +150,8 @@ void hd_problem_share_columns(hd_problem *problem);
 heddle_status hd_problem_check_reduce(heddle_context *ctx, const hd_problem *problem);
 /* Checks the rules of a scale_b that is computed from a statistic. */
 heddle_status hd_problem_check_statistic(heddle_context *ctx, const hd_problem *problem);
+/* Checks the rules of a second matrix beside D. */
+heddle_status hd_problem_check_aux(heddle_context *ctx, const hd_problem *problem);
 /* Checks the rules of a batch (strides, no overlap of D's matrices) and of groups. */
 heddle_status hd_problem_check_batch(heddle_context *ctx, const hd_problem *problem);
 /* An instruction of any target that scales blocks of its types, the nearest one by its scales'

@@ -33,6 +33,10 @@ const hd_dense *hd_problem_operand(const hd_problem *p, hd_arg_kind arg) {
   case HD_ARG_SCALE_D:
   case HD_ARG_LDSD:
     return &p->reduced;
+  case HD_ARG_AUX:
+  case HD_ARG_LDAUX:
+  case HD_ARG_STRIDE_AUX:
+    return &p->aux;
   default:
     return NULL;
   }
@@ -59,6 +63,7 @@ hd_arg_kind hd_problem_row_size(const hd_problem *p, hd_arg_kind pitch) {
     return p->b.transposed ? HD_ARG_N : HD_ARG_K;
   case HD_ARG_LDC:
   case HD_ARG_LDD:
+  case HD_ARG_LDAUX:
     return hd_problem_operand(p, pitch)->transposed ? HD_ARG_M : HD_ARG_N;
   case HD_ARG_LDSB:
     return p->gather ? HD_ARG_T : HD_ARG_N;

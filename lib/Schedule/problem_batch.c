@@ -7,12 +7,12 @@
   return hd_error(ctx, status, (op)->loc, "problem.batch", __VA_ARGS__)
 
 static bool has_columns(const hd_problem *p, const hd_dense *x) {
-  return x == &p->b || x == &p->c || x == &p->d || x == &p->scale_b ||
+  return x == &p->b || x == &p->c || x == &p->d || x == &p->aux || x == &p->scale_b ||
          (x == &p->bias && p->bias_along_n);
 }
 
 void hd_problem_share_columns(hd_problem *p) {
-  hd_dense *operands[] = {&p->b, &p->c, &p->d, &p->bias, &p->scale_b};
+  hd_dense *operands[] = {&p->b, &p->c, &p->d, &p->aux, &p->bias, &p->scale_b};
   for (size_t i = 0; hd_is_grouped(p) && i < HD_COUNT(operands); i++)
     operands[i]->shared |= has_columns(p, operands[i]);
 }

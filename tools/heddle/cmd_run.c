@@ -409,7 +409,7 @@ int cmd_run(int argc, char **argv) {
   run_options o = {.backend = "auto", .seed = 1, .trials = 1};
   const cli_option options[] = {
       {"size", CLI_TEXT, &o.sizes, "N=512,K=64",
-       "sizes and pitches known at launch: M N K LDB LDC LDD LDSA LDSB"},
+       "sizes and pitches known at launch: M N K LDB LDC LDD LDAUX …"},
       {"a", CLI_TEXT, &o.request.a_file, "FILE", "A (M x K, 2:4 sparse; default: random)"},
       {"b", CLI_TEXT, &o.request.b_file, "FILE", "B as stored: N x K, or K x N when mn_major"},
       {"c", CLI_TEXT, &o.request.c_file, "FILE",

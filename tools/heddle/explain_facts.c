@@ -76,6 +76,11 @@ void explain_problem_facts(explained *e) {
     hd_strbuf_printf(explain_add(e, EXPLAIN_PROBLEM, "reduce"),
                      "%s of each %d rows of a column of D, which one CTA has%s", p->reduce,
                      HD_REDUCE_ROWS, p->scale_d ? "; D is divided by scales made of it" : "");
+  if (p->aux_of)
+    hd_strbuf_printf(explain_add(e, EXPLAIN_PROBLEM, "aux"),
+                     "the %s of each element of D, as %s, stored from registers before D",
+                     hd_aux_is_input(p) ? "activation's input" : "result before its conversion",
+                     elem_name(p->aux.elem));
   if (p->pair)
     hd_strbuf_add(explain_add(e, EXPLAIN_PROBLEM, "pairs"),
                   "rows of gate and up are interleaved in A (heddle pack --pair); D has M / 2 "

@@ -1,5 +1,6 @@
 #include "problem_flags.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "Choice/product.h"
@@ -12,7 +13,7 @@ bool problem_flags_given(const problem_flags *f) {
   const char *const texts[] = {f->m,    f->n,       f->k,       f->type,    f->b_type,
                                f->acc,  f->d_type,  f->b_order, f->d_order, f->c_type,
                                f->bias, f->scale_a, f->scale_b, f->act,     f->g,       f->gather,
-                               f->t,    f->reduce};
+                               f->t,    f->reduce, f->aux};
   for (size_t i = 0; i < HD_COUNT(texts); i++)
     if (texts[i])
       return true;
@@ -106,6 +107,20 @@ static heddle_status read_reduce(heddle_context *ctx, heddle_problem *p, const p
   return HEDDLE_OK;
 }
 
+/* Parses "result" or "input:f32". */
+static heddle_status read_aux(heddle_context *ctx, heddle_problem *p, const char *text) {
+  static const char *const words[] = {"result", "input"};
+  char word[16];
+  int which;
+  heddle_elem elem;
+  size_t n = strcspn(text, ":");
+  snprintf(word, sizeof word, "%.*s", (int)n, text);
+  HD_TRY(read_word(ctx, "--aux", word, words, HD_COUNT(words), &which));
+  HD_TRY(read_elem(ctx, "--aux", text[n] ? text + n + 1 : NULL, HEDDLE_BF16, &elem));
+  heddle_problem_set_aux(p, words[which], elem);
+  return HEDDLE_OK;
+}
+
 static heddle_status read_operands(heddle_context *ctx, heddle_problem *p, const problem_flags *f) {
   static const char *const b_orders[] = {"k_major", "mn_major"}, *const d_orders[] = {"row_major",
                                                                                       "col_major"};
@@ -160,6 +175,8 @@ static heddle_status build(heddle_context *ctx, heddle_problem *p, const problem
   if (f->act)
     heddle_problem_set_act(p, f->act);
   HD_TRY(read_reduce(ctx, p, f));
+  if (f->aux)
+    HD_TRY(read_aux(ctx, p, f->aux));
   return heddle_problem_build(ctx, p, module);
 }
 

@@ -10,7 +10,7 @@
 typedef struct problem_flags {
   const char *m, *n, *k, *g, *gather, *t; /* "4096", "..65536" (known at launch, at most), ".." */
   const char *type, *b_type, *acc, *d_type, *b_order, *d_order;
-  const char *c_type, *bias, *scale_a, *scale_b, *act, *reduce;
+  const char *c_type, *bias, *scale_a, *scale_b, *act, *reduce, *aux;
   bool alpha, beta, groups, scatter, scale_d;
   int64_t combine;
 } problem_flags;
@@ -44,6 +44,8 @@ typedef struct problem_flags {
        "a statistic of each 128 rows of a column of D, beside D: absmax or sumsq"},                \
       {"scale-d", CLI_FLAG, &(f).scale_d, NULL,                                                    \
        "with --d-type e4m3, e5m2, s8: those rows are divided by a scale, which is stored"},        \
+      {"aux", CLI_TEXT, &(f).aux, "V[:T]",                                                         \
+       "a second matrix of type T (bf16) beside D: result, before D's conversion; input, of act"}, \
       {"alpha", CLI_FLAG, &(f).alpha, NULL, "alpha is an argument of the launch"}, {               \
     "beta", CLI_FLAG, &(f).beta, NULL, "beta is an argument of the launch (with -c)"               \
   }

@@ -62,7 +62,8 @@ typedef enum trial_fault {
   TRIAL_FAULT_COMBINE,  /* or one of a sum */
   TRIAL_FAULT_STATISTIC, /* statistics of D: the pitch is one too large */
   TRIAL_FAULT_COLUMNS,  /* statistics of B: likewise */
-  TRIAL_FAULT_PAIRS     /* pairs: rows of gate and up are packed without interleaving */
+  TRIAL_FAULT_PAIRS,    /* pairs: rows of gate and up are packed without interleaving */
+  TRIAL_FAULT_AUX       /* the second matrix: the pitch is one too large */
 } trial_fault;
 
 /* The user's epilogue function, for the reference; up is 0 unless the act is a pair. */
@@ -72,8 +73,8 @@ enum { TRIAL_SHARED = -1 };
 
 /* Zero-initialise; every field may stay 0. */
 typedef struct trial_request {
-  /* m n k ldb ldc ldd ldsa ldsb ldsd, of a batch g and strides, in elements (stride_a: bytes); 0:
-   * fixed or the default; TRIAL_SHARED: a stride of 0 */
+  /* m n k ldb ldc ldd ldsa ldsb ldsd ldaux, of a batch g and strides, in elements (stride_a:
+   * bytes); 0: fixed or the default; TRIAL_SHARED: a stride of 0 */
   int64_t size[HD_N_ARG_KINDS];
   uint64_t seed;
   bool exact;                   /* operands are small integers, compared bit for bit */
@@ -81,7 +82,7 @@ typedef struct trial_request {
                                    detected) */
   float eps;                    /* 0: a value that is detected if it is missing */
   /* Offsets of the pointers from a multiple of 256, in bytes; vectors: bias and scales. */
-  uint32_t offset_b, offset_d, offset_vectors;
+  uint32_t offset_b, offset_d, offset_aux, offset_vectors;
   trial_fault fault;
   bool bare;                    /* no guards: for a checker that detects overruns itself */
   /* .npy (A: also canonical or packed); NULL: generated */

@@ -237,10 +237,13 @@ static void set_values(const hd_manifest *manifest, const trial_request *request
   v[HD_ARG_LDSA] = (uint64_t)s->ldsa;
   v[HD_ARG_LDSB] = (uint64_t)s->ldsb + (request->fault == TRIAL_FAULT_COLUMNS);
   v[HD_ARG_LDSD] = (uint64_t)s->ldsd + (request->fault == TRIAL_FAULT_STATISTIC);
+  v[HD_ARG_LDAUX] = (uint64_t)s->ldaux + (request->fault == TRIAL_FAULT_AUX);
   v[HD_ARG_G] = (uint64_t)s->g;
   v[HD_ARG_T] = (uint64_t)s->t;
   for (hd_arg_kind i = HD_ARG_STRIDE_A; i <= HD_ARG_STRIDE_SCALE_B; i++)
     v[i] = (uint64_t)trial_stride(s, i);
+  if (request->fault == TRIAL_FAULT_AUX)
+    v[HD_ARG_STRIDE_AUX] += (uint64_t)trial_stored_aux(manifest, s).rows;
   v[HD_ARG_ALPHA] = float_bits(data->alpha);
   v[HD_ARG_BETA] = float_bits(data->beta);
 }
@@ -405,6 +408,28 @@ static heddle_status add_statistics(heddle_context *ctx, const hd_manifest *mani
   return add_block(ctx, HD_ARG_SCALE_D, HEDDLE_F32, stored_bytes(HEDDLE_F32, &s, 0), 0, data);
 }
 
+/* ---- the second matrix ---- */
+
+static heddle_status add_aux(heddle_context *ctx, const hd_manifest *manifest,
+                             const trial_request *r, trial_data *data) {
+  bool plant = r->fault == TRIAL_FAULT_AUX;
+  if (!manifest->aux)
+    return plant ? hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "trial.fault",
+                            "this product has no second matrix")
+                 : HEDDLE_OK;
+  trial_stored s = trial_stored_aux(manifest, &data->shape);
+  if (plant && s.rows < 2)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "trial.fault",
+                    "this product has one row of aux, wherever the next one would be");
+  if (plant)
+    HD_TRY(trial_check_injectable(ctx, data));
+  s.pitch += plant;
+  heddle_elem elem = hd_manifest_arg(manifest, HD_ARG_AUX)->elem;
+  int64_t last = trial_stride(&data->shape, HD_ARG_STRIDE_AUX) ? data->shape.g - 1 : 0;
+  int64_t before = trial_before(&data->shape, HD_ARG_AUX, last) + plant * last * s.rows;
+  return add_block(ctx, HD_ARG_AUX, elem, stored_bytes(elem, &s, before), r->offset_aux, data);
+}
+
 /* ---- all of them ---- */
 
 static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manifest,
@@ -446,6 +471,7 @@ static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manife
     memcpy(trial_data_block(data, HD_ARG_USER)->data, r->user_bytes, r->n_user_bytes);
   }
   HD_TRY(add_statistics(ctx, manifest, r, data));
+  HD_TRY(add_aux(ctx, manifest, r, data));
   trial_stored d = trial_stored_d(manifest, s);
   return add_block(ctx, HD_ARG_D, manifest->d_elem,
                    stored_bytes(manifest->d_elem, &d, trial_before(s, HD_ARG_D, s->g - 1)),
@@ -482,6 +508,9 @@ void *trial_data_take_d(const trial_data *data) {
   void *taken = hd_xmalloc(d->all_bytes);
   memcpy(taken, d->all, d->all_bytes);
   memcpy(d->all, d->before, d->all_bytes);
+  trial_block *aux = trial_data_block(data, HD_ARG_AUX);
+  if (aux)
+    memcpy(aux->all, aux->before, aux->all_bytes);
   return taken;
 }
 

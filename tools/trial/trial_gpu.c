@@ -118,7 +118,7 @@ static heddle_status launch_again(launch *l, trial_result *result) {
   void *first = trial_data_take_d(l->data);
   heddle_status status = HEDDLE_OK;
   for (int i = 0; status == HEDDLE_OK && i < l->data->n_blocks; i++)
-    if (l->data->block[i].kind == HD_ARG_D)
+    if (l->data->block[i].kind == HD_ARG_D || l->data->block[i].kind == HD_ARG_AUX)
       status = heddle_device_upload(l->ctx, l->device->runtime, l->memory[i],
                                     l->data->block[i].before, l->data->block[i].all_bytes);
   if (status == HEDDLE_OK)

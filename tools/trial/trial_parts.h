@@ -6,7 +6,7 @@
 
 /* Sizes and pitches of one launch, in elements. */
 typedef struct trial_shape {
-  int64_t m, n, k, ldb, ldc, ldd, ldsa, ldsb, ldsd;
+  int64_t m, n, k, ldb, ldc, ldd, ldsa, ldsb, ldsd, ldaux;
   int64_t g; /* products of a batch; 1: no batch */
   int64_t t; /* columns of B (n, unless gathered), or of D if it is combined */
   /* For a batch, per stride argument: elements (of A: bytes) between matrices; 0: shared. */
@@ -36,6 +36,7 @@ typedef struct trial_stored {
 trial_stored trial_stored_b(const hd_manifest *manifest, const trial_shape *shape);
 trial_stored trial_stored_c(const hd_manifest *manifest, const trial_shape *shape);
 trial_stored trial_stored_d(const hd_manifest *manifest, const trial_shape *shape);
+trial_stored trial_stored_aux(const hd_manifest *manifest, const trial_shape *shape);
 
 /* Host memory of one operand between two guards (none if bare). All of it is initialised with
  * TRIAL_POISON, which is NaN in every floating-point type of at least 8 bits, and -1 in
@@ -78,8 +79,8 @@ typedef struct trial_data {
 heddle_status trial_data_make(heddle_context *ctx, const hd_manifest *manifest,
                               const trial_request *request, trial_data *data);
 void trial_data_free(trial_data *data);
-/* Returns a copy of D's block after a launch (owned), and restores the block for the next
- * launch. */
+/* Returns a copy of D's block after a launch (owned), and restores it and the block of aux for the
+ * next launch. */
 void *trial_data_take_d(const trial_data *data);
 /* Checks that a launch wrote the same bytes again, and sets result->why otherwise; frees
  * `taken`. */
@@ -182,6 +183,9 @@ heddle_status trial_launch_device(heddle_context *ctx, trial_device *device,
 heddle_status trial_launch_sim(heddle_context *ctx, const trial_kernel *kernel, hd_sim_mode mode,
                                uint64_t seed, trial_data *data, trial_result *result);
 
+/* Checks that guards, gaps between rows and inputs are unchanged; sets result->why otherwise. */
+bool trial_memory_right(const hd_manifest *manifest, const trial_data *data,
+                        trial_result *result);
 /* Checks guards, gaps between rows, inputs and numbers, and stores the verdict in the result. */
 heddle_status trial_verify(heddle_context *ctx, const hd_manifest *manifest,
                            const trial_request *request, const trial_data *data,

@@ -70,8 +70,8 @@ static void choose_pitch(const hd_manifest *manifest, hd_arg_kind kind, const in
 }
 
 hd_arg_kind trial_stride_of(hd_arg_kind kind) {
-  static const hd_arg_kind operands[] = {HD_ARG_A,    HD_ARG_B,       HD_ARG_C,      HD_ARG_D,
-                                         HD_ARG_BIAS, HD_ARG_SCALE_A, HD_ARG_SCALE_B};
+  static const hd_arg_kind operands[] = {HD_ARG_A,   HD_ARG_B,    HD_ARG_C,       HD_ARG_D,
+                                         HD_ARG_AUX, HD_ARG_BIAS, HD_ARG_SCALE_A, HD_ARG_SCALE_B};
   for (int i = 0; i < (int)HD_COUNT(operands); i++) /* ORDER STRIDES: Kernel/args.def */
     if (operands[i] == kind)
       return (hd_arg_kind)((int)HD_ARG_STRIDE_A + i);
@@ -99,6 +99,7 @@ static heddle_status choose_strides(heddle_context *ctx, const hd_manifest *mani
       {HD_ARG_STRIDE_B, elements(trial_stored_b(manifest, s))},
       {HD_ARG_STRIDE_C, elements(trial_stored_c(manifest, s))},
       {HD_ARG_STRIDE_D, elements(trial_stored_d(manifest, s))},
+      {HD_ARG_STRIDE_AUX, elements(trial_stored_aux(manifest, s))},
       {HD_ARG_STRIDE_BIAS, manifest->bias_along_n ? s->n : s->m},
       {HD_ARG_STRIDE_SCALE_A, manifest->scale_a_one ? 1 : s->m},
       {HD_ARG_STRIDE_SCALE_B, manifest->scale_b_one ? 1 : s->n}};
@@ -124,6 +125,7 @@ heddle_status trial_shape_resolve(heddle_context *ctx, const hd_manifest *manife
   choose_pitch(manifest, HD_ARG_LDB, asked, trial_stored_b(manifest, s).cols, &s->ldb);
   choose_pitch(manifest, HD_ARG_LDC, asked, trial_stored_c(manifest, s).cols, &s->ldc);
   choose_pitch(manifest, HD_ARG_LDD, asked, trial_stored_d(manifest, s).cols, &s->ldd);
+  choose_pitch(manifest, HD_ARG_LDAUX, asked, trial_stored_aux(manifest, s).cols, &s->ldaux);
   choose_pitch(manifest, HD_ARG_LDSD, asked, s->n, &s->ldsd);
   /* The pitch of a k-block of all rows; for tiles, of the whole k-blocks of 128 rows. */
   int64_t each = trial_scales_a_k_block(manifest);
@@ -157,4 +159,10 @@ trial_stored trial_stored_c(const hd_manifest *manifest, const trial_shape *s) {
 trial_stored trial_stored_d(const hd_manifest *manifest, const trial_shape *s) {
   return stored(manifest->d_col_major, hd_manifest_d_rows(manifest, s->m),
                 hd_manifest_d_columns(manifest, s->n, s->t), s->ldd);
+}
+
+trial_stored trial_stored_aux(const hd_manifest *manifest, const trial_shape *s) {
+  trial_stored d = trial_stored_d(manifest, s);
+  d.pitch = s->ldaux;
+  return d;
 }

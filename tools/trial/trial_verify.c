@@ -1,5 +1,5 @@
-/* Verifies a run: nothing outside D was written, all of D was written, and the numbers are
- * right. */
+/* Verifies a run: nothing outside of the outputs was written, all of them was written, and the
+ * numbers are right. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,109 +21,6 @@ static const double user_error = 1e-6;
 static const double epilogue_error = 0x1p-22;
 /* Rounding error of a scale that is computed from sums in f32. */
 static const double column_error = 0x1p-21;
-
-/* ---- memory ---- */
-
-/* Checks that [from, to) is unchanged; reports the first changed byte. */
-static bool unchanged(trial_result *result, const trial_block *block, size_t from, size_t to) {
-  if (!memcmp(block->all + from, block->before + from, to - from))
-    return true;
-  size_t i = from;
-  while (block->all[i] == block->before[i])
-    i++;
-  long long at = (long long)i - (long long)(block->data - block->all);
-  snprintf(result->why, sizeof result->why,
-           "%s was written at byte %lld of its %zu: %02x became %02x", hd_arg_name(block->kind), at,
-           block->n_bytes, block->before[i], block->all[i]);
-  return false;
-}
-
-/* Checks guards and the gaps between the rows of D. */
-static bool around_d_unchanged(trial_result *result, const trial_block *d, const trial_stored *s) {
-  size_t first = (size_t)(d->data - d->all), row = hd_elem_bytes(d->elem, (size_t)s->cols),
-         pitch = hd_elem_bytes(d->elem, (size_t)s->pitch);
-  if (!unchanged(result, d, 0, first) ||
-      !unchanged(result, d, first + d->n_bytes, d->all_bytes))
-    return false;
-  for (int64_t i = 0; i + 1 < s->rows; i++) {
-    size_t end = first + (size_t)i * pitch + row;
-    if (!unchanged(result, d, end, end + pitch - row))
-      return false;
-  }
-  return true;
-}
-
-/* Marks the columns of a group: rows of a col_major D, or a part of each row of a row_major D. */
-static void mark_group(const trial_data *data, const trial_block *d, const trial_stored *s,
-                       bool col_major, int64_t g, uint8_t *is_element) {
-  int64_t first, end;
-  trial_columns(data, g, &first, &end);
-  for (int64_t i = first; data->scatter && i < end; i++)
-    if (trial_is_index(data->scatter[i], s->rows)) /* scattered columns: rows of a col_major D */
-      memset(is_element + hd_elem_bytes(d->elem, (size_t)(data->scatter[i] * s->pitch)), 1,
-             hd_elem_bytes(d->elem, (size_t)s->cols));
-  if (data->scatter)
-    return;
-  int64_t from = col_major ? 0 : first, to = col_major ? s->cols : end;
-  for (int64_t i = col_major ? first : 0; i < (col_major ? end : s->rows) && first < end; i++)
-    memset(is_element + hd_elem_bytes(d->elem, (size_t)(i * s->pitch + from)), 1,
-           hd_elem_bytes(d->elem, (size_t)(to - from)));
-}
-
-/* For a batch: checks all bytes that are not elements of D's matrices, whose rows may
- * interleave. */
-static bool around_batch_unchanged(trial_result *result, const trial_block *d,
-                                   const trial_data *data, const trial_stored *s,
-                                   bool col_major) {
-  const trial_shape *shape = &data->shape;
-  size_t first = (size_t)(d->data - d->all), row = hd_elem_bytes(d->elem, (size_t)s->cols);
-  uint8_t *is_element = hd_xmalloc(d->n_bytes);
-  bool right = unchanged(result, d, 0, first) &&
-               unchanged(result, d, first + d->n_bytes, d->all_bytes);
-  memset(is_element, 0, d->n_bytes);
-  for (int64_t i = 0; !data->offsets && i < shape->g * s->rows; i++) {
-    int64_t at = trial_before(shape, HD_ARG_D, i / s->rows) + i % s->rows * s->pitch;
-    memset(is_element + hd_elem_bytes(d->elem, (size_t)at), 1, row);
-  }
-  for (int64_t g = 0; data->offsets && g < shape->g; g++)
-    mark_group(data, d, s, col_major, g, is_element);
-  for (size_t i = 0; right && i < d->n_bytes; i++)
-    right = is_element[i] || unchanged(result, d, first + i, first + i + 1);
-  hd_free(is_element);
-  return right;
-}
-
-/* Checks all bytes that are not statistics. */
-static bool around_statistics_unchanged(trial_result *result, const hd_manifest *manifest,
-                                        const trial_block *block, const trial_data *data) {
-  size_t first = (size_t)(block->data - block->all);
-  bool right = unchanged(result, block, 0, first) &&
-               unchanged(result, block, first + block->n_bytes, block->all_bytes);
-  uint8_t *is_element = hd_xmalloc(block->n_bytes);
-  memset(is_element, 0, block->n_bytes);
-  trial_mark_statistics(manifest, data, is_element);
-  for (size_t i = 0; right && i < block->n_bytes; i++)
-    right = is_element[i] || unchanged(result, block, first + i, first + i + 1);
-  hd_free(is_element);
-  return right;
-}
-
-static bool memory_right(const hd_manifest *manifest, const trial_data *data,
-                         trial_result *result) {
-  trial_stored d = trial_stored_d(manifest, &data->shape);
-  for (int i = 0; i < data->n_blocks; i++) {
-    const trial_block *block = &data->block[i];
-    bool right = block->kind == HD_ARG_SCALE_D
-                     ? around_statistics_unchanged(result, manifest, block, data)
-                 : block->kind != HD_ARG_D ? unchanged(result, block, 0, block->all_bytes)
-                 : (data->shape.g > 1 || data->offsets) && !data->combine
-                     ? around_batch_unchanged(result, block, data, &d, manifest->d_col_major)
-                     : around_d_unchanged(result, block, &d);
-    if (!right)
-      return false;
-  }
-  return true;
-}
 
 /* ---- numbers ---- */
 
@@ -150,7 +47,7 @@ static hd_matrix scale(const trial_data *data, hd_arg_kind kind, int64_t g, bool
                : (hd_matrix){0};
 }
 
-/* The columns of group g of B or D. columns: a copy in the order of the products; NULL: as
+/* The columns of group g of B, D or aux. columns: a copy in the order of the products; NULL: as
  * stored. */
 static hd_matrix columns_of(const trial_data *data, hd_arg_kind kind, int64_t g, int64_t pitch,
                             bool transposed, const uint8_t *columns, int64_t height) {
@@ -171,9 +68,9 @@ static bool has_user(const hd_manifest *manifest) {
   return hd_act_is_user(manifest->act);
 }
 
-/* Copies of B and D in the order of the products; NULL: used as stored. Owned. */
+/* Copies of B, D and aux in the order of the products; NULL: used as stored. Owned. */
 typedef struct by_index {
-  uint8_t *b, *d, *scales;
+  uint8_t *b, *d, *aux, *scales;
 } by_index;
 
 /* The block scales of product g. Products with scales of their own have them beside each other: a
@@ -279,8 +176,8 @@ static double bound_of(const hd_manifest *manifest, const hd_reference *r, heddl
 /* For pairs: `expected` has the sums of gate. Those of up are m / 2 rows below. */
 static heddle_status expect_pairs(heddle_context *ctx, const hd_manifest *manifest,
                                   const trial_request *request, const hd_reference *sums,
-                                  hd_act act, const uint64_t *rows, size_t n_rows, double *expected,
-                                  double *slack) {
+                                  hd_act act, heddle_elem elem, const uint64_t *rows,
+                                  size_t n_rows, double *expected, double *slack) {
   size_t n = n_rows * (size_t)sums->n;
   uint64_t *below = hd_try_malloc(ctx, n_rows * sizeof *below + n * sizeof(double), "up's rows");
   if (!below)
@@ -292,38 +189,39 @@ static heddle_status expect_pairs(heddle_context *ctx, const hd_manifest *manife
   if (status == HEDDLE_OK && has_user(manifest))
     apply_user(request, rows, n_rows, sums->n, (int64_t)sums->first_column, expected, up, slack);
   else if (status == HEDDLE_OK)
-    hd_act_apply_pairs(act, manifest->d_elem,
+    hd_act_apply_pairs(act, elem,
                        request->exact ? 0 : bound_of(manifest, sums, HEDDLE_F32), n, expected, up,
                        slack);
   hd_free(below);
   return status;
 }
 
-/* Computes the expected rows of D, and the error that the activation allows. */
+/* Computes the expected rows of D or aux, of type `elem`, and the error that the activation
+ * allows. */
 static heddle_status expect(heddle_context *ctx, const hd_manifest *manifest,
-                            const trial_request *request, const hd_reference *r,
+                            const trial_request *request, const hd_reference *r, heddle_elem elem,
                             const uint64_t *rows, size_t n_rows, double *expected, double *slack) {
   hd_reference sums = *r;
   sums.act = HD_ACT_NONE;
   HD_TRY(hd_reference_rows(ctx, &sums, rows, n_rows, expected));
   if (hd_act_is_pair(manifest->act))
-    return expect_pairs(ctx, manifest, request, &sums, r->act, rows, n_rows, expected, slack);
+    return expect_pairs(ctx, manifest, request, &sums, r->act, elem, rows, n_rows, expected,
+                        slack);
   if (has_user(manifest))
     apply_user(request, rows, n_rows, r->n, (int64_t)r->first_column, expected, NULL, slack);
   else
-    hd_act_apply_all(r->act, manifest->d_elem,
-                     request->exact ? 0 : bound_of(manifest, r, HEDDLE_F32),
+    hd_act_apply_all(r->act, elem, request->exact ? 0 : bound_of(manifest, r, HEDDLE_F32),
                      n_rows * (size_t)r->n, expected, slack);
   return HEDDLE_OK;
 }
 
-/* Merges the results of a batch: the worst error, and the first wrong element. g < 0: columns of D
- * are sums of products. */
-static void keep_numbers(const trial_request *request, int64_t g, const hd_comparison *c,
-                         trial_result *result) {
+/* Merges the results of D or aux of a batch: the worst error, and the first wrong element. g < 0:
+ * columns of D are sums of products. */
+static void keep_numbers(const trial_request *request, const char *name, int64_t g,
+                         const hd_comparison *c, trial_result *result) {
   hd_comparison *all = &result->comparison;
   char matrix[32] = "";
-  result->bound = c->bound;
+  result->bound = fmax(result->bound, c->bound);
   if (all->n_compared == 0) {
     *all = *c;
   } else {
@@ -337,9 +235,9 @@ static void keep_numbers(const trial_request *request, int64_t g, const hd_compa
   if (result->g > 1 && g >= 0)
     snprintf(matrix, sizeof matrix, "%" PRId64 ", ", g);
   snprintf(result->why, sizeof result->why,
-           "D[%s%" PRIu64 ", %" PRIu64 "] is %.9g, the reference's %.9g (%s%" PRIu64 " of %" PRIu64
+           "%s[%s%" PRIu64 ", %" PRIu64 "] is %.9g, the reference's %.9g (%s%" PRIu64 " of %" PRIu64
            " wrong)",
-           matrix, c->row, c->col, c->got, c->expected,
+           name, matrix, c->row, c->col, c->got, c->expected,
            request->exact ? "" : "at least ", c->n_wrong,
            c->n_compared);
 }
@@ -376,7 +274,8 @@ static heddle_status tell_injected(heddle_context *ctx, const hd_manifest *manif
     return HEDDLE_NO_MEMORY;
   double *right = sums + 2 * n;
   memcpy(right, expected, n * sizeof *right);
-  heddle_status status = expect(ctx, manifest, request, &broken, rows, n_rows, sums, sums + n);
+  heddle_status status = expect(ctx, manifest, request, &broken, manifest->d_elem, rows, n_rows,
+                                sums, sums + n);
   if (status == HEDDLE_OK && manifest->statistic && !strcmp(manifest->statistic, "scale")) {
     trial_show_scaled(manifest, r->n, rows, n_rows, sums);
     trial_show_scaled(manifest, r->n, rows, n_rows, right);
@@ -467,7 +366,7 @@ static void compare_sums(const hd_manifest *manifest, const trial_request *reque
                         ? hd_compare_exact(&d, t, rows, n_rows, sums->sum, sums->slack)
                         : hd_compare_bounded(&d, t, rows, n_rows, sums->sum, sums->slack,
                                              sums->bound);
-  keep_numbers(request, -1, &c, result);
+  keep_numbers(request, "D", -1, &c, result);
 }
 
 /* Adds the error that each result may have before rounding to D's type to the activation's. The
@@ -482,6 +381,41 @@ static void widen_slack(const hd_manifest *manifest, const trial_request *reques
     slack[i] += step * (fabs(expected[i]) + size);
 }
 
+/* Compares rows of D or aux of product g. */
+static void compare_output(const hd_manifest *manifest, const trial_request *request, int64_t g,
+                           const hd_reference *r, const hd_matrix *output, const char *name,
+                           const uint64_t *rows, size_t n_rows, const double *expected,
+                           const double *slack, trial_result *result) {
+  hd_comparison c = request->exact
+                        ? hd_compare_exact(output, r->n, rows, n_rows, expected, slack)
+                        : hd_compare_bounded(output, r->n, rows, n_rows, expected, slack,
+                                             bound_of(manifest, r, output->elem));
+  keep_numbers(request, name, g, &c, result);
+}
+
+/* Compares aux: results of its own type, or the sums before the activation. expected: space for
+ * n_rows rows of numbers, and as many errors. */
+static heddle_status compare_aux(heddle_context *ctx, const hd_manifest *manifest,
+                                 const trial_request *request, const trial_data *data, int64_t g,
+                                 const by_index *columns, const hd_reference *r,
+                                 const uint64_t *rows, size_t n_rows, double *expected,
+                                 trial_result *result) {
+  size_t n = n_rows * (size_t)r->n;
+  double *slack = expected + n;
+  memset(slack, 0, n * sizeof *slack);
+  hd_matrix aux = columns_of(data, HD_ARG_AUX, g, data->shape.ldaux, manifest->d_col_major,
+                             columns->aux, hd_manifest_d_rows(manifest, data->shape.m));
+  hd_reference input = *r;
+  input.act = HD_ACT_NONE;
+  if (strcmp(manifest->aux, "input") == 0)
+    HD_TRY(hd_reference_rows(ctx, &input, rows, n_rows, expected));
+  else
+    HD_TRY(expect(ctx, manifest, request, r, aux.elem, rows, n_rows, expected, slack));
+  hide_columns(data, g, r, n_rows, expected, slack);
+  compare_output(manifest, request, g, r, &aux, "aux", rows, n_rows, expected, slack, result);
+  return HEDDLE_OK;
+}
+
 static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
                              const trial_request *request, const trial_data *data, int64_t g,
                              const by_index *columns, const hd_reference *r, const uint64_t *rows,
@@ -490,7 +424,8 @@ static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
   if (!expected)
     return HEDDLE_NO_MEMORY;
   double *slack = expected + n_rows * r->n;
-  heddle_status status = expect(ctx, manifest, request, r, rows, n_rows, expected, slack);
+  heddle_status status =
+      expect(ctx, manifest, request, r, manifest->d_elem, rows, n_rows, expected, slack);
   if (status == HEDDLE_OK)
     status = tell_injected(ctx, manifest, request, data, g, r, rows, n_rows, expected, slack);
   if (status == HEDDLE_OK && sums->sum)
@@ -504,12 +439,11 @@ static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
     hide_columns(data, g, r, n_rows, expected, slack);
     hd_matrix d = columns_of(data, HD_ARG_D, g, data->shape.ldd, manifest->d_col_major,
                              columns->d, hd_manifest_d_rows(manifest, data->shape.m));
-    hd_comparison c =
-        request->exact ? hd_compare_exact(&d, r->n, rows, n_rows, expected, slack)
-                       : hd_compare_bounded(&d, r->n, rows, n_rows, expected, slack,
-                                            bound_of(manifest, r, manifest->d_elem));
-    keep_numbers(request, g, &c, result);
+    compare_output(manifest, request, g, r, &d, "D", rows, n_rows, expected, slack, result);
   }
+  if (status == HEDDLE_OK && manifest->aux)
+    status = compare_aux(ctx, manifest, request, data, g, columns, r, rows, n_rows, expected,
+                         result);
   hd_free(expected);
   return status;
 }
@@ -562,7 +496,8 @@ static heddle_status verify_columns(heddle_context *ctx, const hd_manifest *mani
                                     const trial_request *request, const trial_data *data,
                                     trial_result *result) {
   const trial_shape *s = &data->shape;
-  trial_stored b = trial_stored_b(manifest, s), d = trial_stored_d(manifest, s);
+  trial_stored b = trial_stored_b(manifest, s), d = trial_stored_d(manifest, s),
+               aux = trial_stored_aux(manifest, s);
   by_index by = {0};
   if (data->gather)
     by.b = trial_take_columns(ctx, data, HD_ARG_B, data->gather, s->t, &b);
@@ -570,13 +505,16 @@ static heddle_status verify_columns(heddle_context *ctx, const hd_manifest *mani
     by.scales = trial_take_scales(ctx, manifest, data);
   if (data->scatter)
     by.d = trial_take_columns(ctx, data, HD_ARG_D, data->scatter, s->n, &d);
+  if (data->scatter && manifest->aux)
+    by.aux = trial_take_columns(ctx, data, HD_ARG_AUX, data->scatter, s->n, &aux);
   bool has_all = (!data->gather || (by.b && (by.scales || !data->scales[1]))) &&
-                 (!data->scatter || by.d);
+                 (!data->scatter || (by.d && (by.aux || !manifest->aux)));
   heddle_status status = !has_all
                              ? HEDDLE_NO_MEMORY
                              : verify_numbers(ctx, manifest, request, data, &by, result);
   hd_free(by.b);
   hd_free(by.d);
+  hd_free(by.aux);
   hd_free(by.scales);
   return status;
 }
@@ -587,7 +525,7 @@ heddle_status trial_verify(heddle_context *ctx, const hd_manifest *manifest,
   if (has_user(manifest) && !request->user)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "run.user-epilogue",
                     "the user's function \"%s\" has no reference here", manifest->user_function);
-  bool memory = memory_right(manifest, data, result);
+  bool memory = trial_memory_right(manifest, data, result);
   char first[sizeof result->why];
   memcpy(first, result->why, sizeof first);
   result->why[0] = '\0';

@@ -163,6 +163,33 @@ static void statistics_stand_in_the_text(void **state) {
   heddle_problem_free(p);
 }
 
+static void a_second_matrix_stands_in_the_text(void **state) {
+  (void)state;
+  heddle_problem *p = smallest();
+  heddle_problem_set_aux(p, "input", HEDDLE_F32);
+  char *text = build_text(p);
+  assert_non_null(strstr(text, "aux = input, aux_type = f32}\n"));
+  free(text);
+  heddle_problem_set_aux(p, NULL, HEDDLE_F32);
+  text = build_text(p);
+  assert_null(strstr(text, "aux"));
+  free(text);
+  const struct {
+    const char *value;
+    heddle_elem type;
+    const char *rule;
+  } wrong[] = {{"output", HEDDLE_F32, "ir.attribute"}, {"result", HEDDLE_N_ELEMS, "problem.type"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    heddle_context *ctx = heddle_context_create();
+    heddle_module *module = NULL;
+    heddle_problem_set_aux(p, wrong[i].value, wrong[i].type);
+    assert_int_equal(heddle_problem_build(ctx, p, &module), HEDDLE_INVALID);
+    assert_string_equal(heddle_context_get(ctx, 0)->rule, wrong[i].rule);
+    heddle_context_free(ctx);
+  }
+  heddle_problem_free(p);
+}
+
 static void the_last_call_counts(void **state) {
   (void)state;
   heddle_problem *p = smallest();
@@ -375,6 +402,7 @@ int main(void) {
       cmocka_unit_test(scales_stand_in_the_text),
       cmocka_unit_test(block_scales_stand_in_the_text),
       cmocka_unit_test(statistics_stand_in_the_text),
+      cmocka_unit_test(a_second_matrix_stands_in_the_text),
       cmocka_unit_test(the_last_call_counts),
       cmocka_unit_test(modules_go_through_text),
       cmocka_unit_test(a_batch_is_its_text),

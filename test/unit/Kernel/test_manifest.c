@@ -269,9 +269,15 @@ static void what_combines_is_whole(void **state) {
 
 static void errors_name_key_value_and_range(void **state) {
   (void)state;
-  refused("\"heddle_manifest\": 13", "\"heddle_manifest\": 14", "manifest.version", "version 14");
+  refused("\"heddle_manifest\": 14", "\"heddle_manifest\": 15", "manifest.version", "version 15");
   refused("\"kind\": \"alpha\"", "\"kind\": \"eps\"", "manifest.statistic",
           "argument eps: got one without scale_b_statistic; legal: both, or neither");
+  refused("\"kind\": \"alpha\"", "\"kind\": \"ldaux\"", "manifest.aux",
+          "argument ldaux: got one, aux none; legal: all of aux, or none");
+  refused("\"aux\": null", "\"aux\": \"input\"", "manifest.aux",
+          "argument aux: got none, aux input; legal: all of aux, or none");
+  refused("\"aux\": null", "\"aux\": \"output\"", "manifest.aux",
+          "aux: got output; legal: result, input");
   refused("\"scale_block\": 0", "\"scale_block\": 64", "manifest.scale-block",
           "got 64 without argument block_scale_a");
   refused("\"scale_tiles\": false", "\"scale_tiles\": true", "manifest.scale-block",
