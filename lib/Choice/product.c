@@ -45,6 +45,20 @@ const char *hd_product_reduce_word(char reduce) {
   return "none";
 }
 
+const char *hd_product_aux_word(char aux) { return aux == 'r' ? "result" : "input"; }
+
+bool hd_product_read_aux(const char *text, hd_product_epilogue *epilogue) {
+  size_t n = strcspn(text, ":");
+  const char *word = hd_product_aux_word(*text);
+  heddle_elem elem = HEDDLE_BF16;
+  if (n != strlen(word) || strncmp(text, word, n) != 0 ||
+      (text[n] && heddle_elem_parse(text + n + 1, &elem) != HEDDLE_OK))
+    return false;
+  epilogue->aux = *text;
+  epilogue->aux_type = elem;
+  return true;
+}
+
 static const char *blocks_word(char blocks) { return blocks == 'b' ? "128x128" : "1x128"; }
 
 /* ORDER PRODUCT WORDS: alphabetical. */
@@ -56,6 +70,8 @@ void hd_product_print(const hd_product *p, char out[HD_PRODUCT_TEXT]) {
                    (long long)p->k, b_order(p), d_order(p));
   if (e->act[0])
     hd_strbuf_printf(&s, " act=%s", e->act);
+  if (e->aux)
+    hd_strbuf_printf(&s, " aux=%s:%s", hd_product_aux_word(e->aux), name(e->aux_type));
   if (e->bias)
     hd_strbuf_printf(&s, " bias=%c", e->bias);
   if (e->blocks)
@@ -127,6 +143,8 @@ static bool read_rest(const char *text, hd_product *p) {
     ok = is_act(word);
     snprintf(e->act, sizeof e->act, "%.11s", word);
   }
+  if (take(&text, "aux=", word))
+    ok = ok && strchr(word, ':') && hd_product_read_aux(word, e);
   if (take(&text, "bias=", word)) {
     ok = ok && (strcmp(word, "m") == 0 || strcmp(word, "n") == 0);
     e->bias = *word;
@@ -154,7 +172,8 @@ static bool read_rest(const char *text, hd_product *p) {
 
 bool hd_product_has_epilogue(const hd_product *p) {
   const hd_product_epilogue *e = &p->epilogue;
-  return e->act[0] || e->bias || e->c || e->scale_a || e->scale_b || e->reduce;
+  return e->act[0] || e->bias || e->c || e->scale_a || e->scale_b || e->reduce ||
+         e->aux;
 }
 
 bool hd_product_is_plain(const hd_product *p) {
@@ -211,8 +230,8 @@ heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product
   if (!ok)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.product",
                     "got \"%.100s\"; legal: as in \"sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 "
-                    "n=16 k=4096 k_major row_major\", then act= bias= blocks= c g= groups= reduce= "
-                    "scale_a= scale_b= weights_ready",
+                    "n=16 k=4096 k_major row_major\", then act= aux= bias= blocks= c g= groups= "
+                    "reduce= scale_a= scale_b= weights_ready",
                     text);
   *product = p;
   return HEDDLE_OK;
@@ -241,6 +260,8 @@ hd_product hd_product_of(const hd_problem *p, const int64_t hint_mnk[3]) {
                                  .scale_a = scale_of(&p->scale_a),
                                  .scale_b = p->statistic ? 's' : scale_of(&p->scale_b),
                                  .c = p->c.op != NULL,
+                                 .aux = p->aux_of ? *p->aux_of : 0,
+                                 .aux_type = p->aux_of ? p->aux.elem : 0,
                                  .reduce = p->scale_d ? 'q' : p->reduce ? *p->reduce : 0,
                                  .blocks = !hd_scales_promoted(p) ? 0
                                            : p->block_rows > 1    ? 'b'
@@ -401,6 +422,9 @@ char *hd_product_kernel(const hd_product *p, const char *kernel) {
                      p->epilogue.reduce == 'q' ? "absmax"
                                                : hd_product_reduce_word(p->epilogue.reduce),
                      p->epilogue.reduce == 'q' ? ", scale_d" : "");
+  if (p->epilogue.aux)
+    hd_strbuf_printf(&s, ", aux = %s, aux_type = %s", hd_product_aux_word(p->epilogue.aux),
+                     name(p->epilogue.aux_type));
   hd_strbuf_add(&s, "}\n}\n");
   return hd_strbuf_take(&s);
 }

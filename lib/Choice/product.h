@@ -14,6 +14,8 @@ typedef struct hd_product_epilogue {
   bool c;                    /* C is added, with D's type and order */
   char blocks; /* f32 scales per 128 of k: in A 'r' per row, 'b' per 128 rows; 0: none */
   char reduce; /* per 128 rows of D: 'a': absmax, 's': sumsq, 'q': a scale that divides; 0: none */
+  char aux;    /* a second matrix: 'r': result, 'i': the activation's input; 0: none */
+  heddle_elem aux_type; /* of its elements; 0 without it */
 } hd_product_epilogue;
 
 typedef struct hd_product {
@@ -31,9 +33,9 @@ typedef struct hd_product {
 enum { HD_PRODUCT_MOST_SIZE = 1 << 20 }; /* maximum of m, n and k */
 
 /* "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 n=16 k=4096 k_major row_major": the name of a record.
- * Optional words follow in alphabetical order: " act=swiglu", " bias=m", " blocks=128x128" (or
- * 1x128), " c", " g=12" (a batch), " groups=8", " reduce=scale", " scale_a=one",
- * " scale_b=vector" (or sumsq), " weights_ready". */
+ * Optional words follow in alphabetical order: " act=swiglu", " aux=input:f32" (or result:f32),
+ * " bias=m", " blocks=128x128" (or 1x128), " c", " g=12" (a batch), " groups=8", " reduce=scale",
+ * " scale_a=one", " scale_b=vector" (or sumsq), " weights_ready". */
 enum { HD_PRODUCT_TEXT = 256 };
 /* Whether the product has neither an epilogue nor block scales. */
 bool hd_product_is_plain(const hd_product *product);
@@ -56,6 +58,9 @@ int64_t hd_product_d_rows(const hd_product *product);
 /* The letter for a statistic's name ("absmax", "sumsq", "scale"; 0: unknown), and the reverse. */
 char hd_product_reduce(const char *word);
 const char *hd_product_reduce_word(char reduce);
+/* Reads "input:f32" or "result" (of bf16) into an epilogue. False: neither. */
+bool hd_product_read_aux(const char *text, hd_product_epilogue *epilogue);
+const char *hd_product_aux_word(char aux);
 /* The word for a letter of scale_a and scale_b: "one", "vector", "sumsq". */
 const char *hd_product_scale_word(char scale);
 /* Checks the activation of an epilogue. Returns "" if it is legal, else the legal ones. */

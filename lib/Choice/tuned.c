@@ -34,13 +34,14 @@ static uint64_t hash_of(const hd_product *p) {
   memcpy(&key[8], p->target, 8); /* "sm_120a" and its terminating zero */
   memcpy(&key[9], e->act, 8);    /* the first bytes of a longer name */
   key[10] = e->bias | e->scale_a << 8 | e->scale_b << 16 | e->c << 24 | (int64_t)e->reduce << 32 |
-            (int64_t)e->blocks << 40;
+            (int64_t)e->blocks << 40 | (int64_t)e->aux << 48 | (int64_t)e->aux_type << 56;
   return hd_hash_bytes(key, sizeof key).lo;
 }
 
 static bool same_epilogue(const hd_product_epilogue *x, const hd_product_epilogue *y) {
   return x->bias == y->bias && x->scale_a == y->scale_a && x->scale_b == y->scale_b &&
          x->c == y->c && x->reduce == y->reduce && x->blocks == y->blocks &&
+         x->aux == y->aux && x->aux_type == y->aux_type &&
          strcmp(x->act, y->act) == 0;
 }
 

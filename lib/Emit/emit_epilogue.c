@@ -249,9 +249,10 @@ bool hd_emit_reads_vectors(const hd_strip *s) {
 
 bool hd_emit_reads_ahead(const hd_strip *s) { return hd_emit_reads_vectors(s) || s->c_words; }
 
-/* If several CTAs share an SM, there are not enough registers for the values of both paths. */
+/* If several CTAs share an SM, or D is stored after aux, there are not enough registers for the
+ * values of both paths. */
 bool hd_emit_reads_at_once(const hd_emitter *e, const hd_strip *s) {
-  return hd_emit_reads_vectors(s) && s->run == 2 &&
+  return hd_emit_reads_vectors(s) && s->run == 2 && !hd_op_has(s->op, HD_ATTR_AUX) &&
          hd_op_int(e->kernel, HD_ATTR_MIN_CTAS, 1) == 1;
 }
 

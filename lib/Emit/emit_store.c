@@ -27,12 +27,14 @@ static hd_pair finish_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in
 /* How many blocks ahead inputs are loaded. A load takes hundreds of clocks. If only vectors are
  * read, registers suffice for many blocks besides the accumulators of 256, or up to 128, columns;
  * with 160 columns, or several CTAs per SM, a warp would spill. C in words takes two registers for
- * a block. */
+ * a block. A store of the second matrix leaves all accumulators live. */
 static int32_t read_ahead(const hd_emitter *e, const hd_strip *s) {
   enum { WHOLE = 32, HALF = 16, VECTOR = 16 };
   bool one = s->has_bias_n != (s->scale_b.at != NULL);
   bool room = (s->n_blocks == WHOLE || s->n_blocks <= HALF) &&
               hd_op_int(e->kernel, HD_ATTR_MIN_CTAS, 1) == 1;
+  if (hd_op_has(s->op, HD_ATTR_AUX))
+    return AHEAD / 2;
   if (s->c_words)
     return GROUP;
   return !hd_emit_reads_vectors(s) || !room ? AHEAD : one ? VECTOR : VECTOR / 2;
@@ -322,11 +324,13 @@ static LLVMValueRef rows_of_d(hd_emitter *e, const hd_strip *s, LLVMValueRef row
   return s->pair ? hd_emit_divi(e, rows, 2) : rows;
 }
 
-/* Whether the strip is a slice of a tile in tensor memory whose statistics are computed: the code
- * of each slice is there twice, and values of a column that both shared would hold registers. */
-static bool is_slice(const hd_op *op) {
+/* Whether the epilogue of the strip is there twice: of a slice of a tile in tensor memory whose
+ * statistics are computed, or for aux and D. Values of a column that both shared would hold
+ * registers. */
+static bool is_twice(const hd_op *op) {
   const hd_op *from = op->operands[hd_first_acc(op)]->op;
-  return op->kind == HD_OP_FINISH_TILE && from && from->kind == HD_OP_TCGEN05_WAIT_LD;
+  bool slice = op->kind == HD_OP_FINISH_TILE && from && from->kind == HD_OP_TCGEN05_WAIT_LD;
+  return slice || hd_op_has(op, HD_ATTR_AUX);
 }
 
 heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s) {
@@ -340,7 +344,7 @@ heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s) {
   hd_value *const *place = s->op->operands + hd_strip_row_at(s->op); /* row, column, m, n */
   s->row0 = rows_of_d(e, s, hd_emit_get1(e, place[0]));
   s->col0 = hd_emit_get1(e, place[1]);
-  if (is_slice(s->op))
+  if (is_twice(s->op))
     s->col0 = hd_emit_asm(e, e->i32, "mov.b32 $0, $1;", "=r,r", &s->col0, 1,
                           HD_ASM_VOLATILE);
   s->m = rows_of_d(e, s, hd_emit_get1(e, place[2]));

@@ -274,14 +274,15 @@ const hd_spec_row *hd_plan_row(const hd_problem *p, const hd_schedule *s) {
              : hd_problem_row(p, s->family, n, s->a_path == HD_A_REG);
 }
 
-/* Blocks per load from tensor memory, a power of two. A gathered B needs more warps, which have
+/* Blocks per load from tensor memory, a power of two. A second matrix is a second epilogue of the
+ * same sums. A gathered B needs more warps, which have
  * fewer registers each, and fewer still with elements of C. With 64 columns of a sum in registers,
  * no consecutive registers are left for a wide load. */
 static int32_t tensor_blocks(const hd_plan *plan) {
   enum { MAX_BLOCKS = 16 /* 64 registers */ };
   bool has_map = hd_b_path_has_map(plan->s.b_path);
   int32_t blocks = plan->p.block && hd_schedule_shares_tiles(&plan->s) ? MAX_BLOCKS / 8
-                   : has_map                                           ? MAX_BLOCKS
+                   : has_map && !plan->p.aux_of                        ? MAX_BLOCKS
                    : plan->p.c.op                                      ? MAX_BLOCKS / 4
                                                                        : MAX_BLOCKS / 2;
   while (blocks > plan->s.tile_n / 8)

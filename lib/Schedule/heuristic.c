@@ -58,7 +58,9 @@ static int32_t wgmma_unit(const hd_problem *p) {
 static void default_wgmma(const hd_problem *p, hd_schedule *s) {
   int32_t unit = wgmma_unit(p);
   int32_t height = p->reduce ? hd_reduce_rows(p) : 128;
-  int32_t most = hd_scales_promoted(p) ? MAX_ELEMENTS / 2 : MAX_ELEMENTS; /* two accumulators */
+  bool half = hd_scales_promoted(p) ||          /* two accumulators */
+              (p->aux_of && height > HD_REDUCE_ROWS); /* two strips per warp */
+  int32_t most = half ? MAX_ELEMENTS / 2 : MAX_ELEMENTS;
   s->tile_n = default_tile_n(p, most / height, unit);
   s->tile_m = p->m.value && p->m.value <= 64 && !p->reduce ? 64 : height;
   int64_t tiles = (extent(&p->m) + s->tile_m - 1) / s->tile_m *

@@ -197,6 +197,7 @@ static heddle_status check_statistic(heddle_context *ctx, const hd_problem *p,
   enum {
     MAX_HELD = 128,    /* results per thread, which replace the accumulators */
     MAX_HELD_MMA = 96, /* the same beside the addresses of more strips */
+    MAX_HELD_AUX = 64, /* and beside C and a second matrix */
     MAX_ROWS = 256,    /* of a warp of mma.sp */
     MAX_SLOTS = 64,    /* of a buffer */
     SLICE = 32         /* columns of a cell in tensor memory, if they divide the tile's */
@@ -237,7 +238,9 @@ static heddle_status check_statistic(heddle_context *ctx, const hd_problem *p,
            p->reduce);
   int32_t threads = 32 * s->warps_m * s->warps_n;
   int32_t held = threads && !tensor ? s->tile_m * s->tile_n / threads : 0;
-  int32_t most = hd_schedule_is_mma(s) ? MAX_HELD_MMA : MAX_HELD;
+  int32_t most = !hd_schedule_is_mma(s) ? MAX_HELD
+                 : p->aux_of && p->c.op ? MAX_HELD_AUX
+                                        : MAX_HELD_MMA;
   if (held > most)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-registers",
            "tile %dx%d with reduce = %s holds %d results a thread; legal: %d; nearest: tile n %d",

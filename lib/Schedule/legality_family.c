@@ -26,7 +26,7 @@ static heddle_status no_instruction(heddle_context *ctx, const hd_problem *p, co
  * every epilogue with every large tile: test/emit/epilogue_registers.test). */
 static heddle_status check_epilogue(heddle_context *ctx, const hd_problem *p, const hd_schedule *s,
                                     int32_t acc) {
-  enum { LARGE = 128, FULL = 160 };
+  enum { MEDIUM = 96, LARGE = 128, FULL = 160 };
   static const char narrower[] = "tile n 128", plainer[] = "store=quad stream_k=0";
   bool large = acc >= LARGE, full = acc >= FULL, over = acc > FULL;
   bool staged = s->store == HD_STORE_STAGED;
@@ -39,6 +39,11 @@ static heddle_status check_epilogue(heddle_context *ctx, const hd_problem *p, co
     const char *what, *nearest;
   } held[] = {
       {full && p->c.op, "C", narrower},
+      {full && p->aux_of, "a second matrix", narrower},
+      {large && p->aux_of && s->tile_m > s->warps_m * HD_STRIP_ROWS,
+       "a second matrix of two strips per warp", "tile m 128"},
+      {acc > MEDIUM && p->aux_of && staged, "a second matrix with staged tiles", plainer},
+      {large && p->aux_of && s->stream_k, "a second matrix with shared tiles", plainer},
       {over && p->user, "a user function", narrower},
       {over && vectors, "scale vectors or a bias along n", narrower},
       {over && p->scatter, "the indices of D's columns", narrower},

@@ -18,6 +18,7 @@ enum {
   TENSOR_SHARED = 48, /* maximum columns if tiles are shared over k: a warp holds all of them */
   MIN_TENSOR_COLUMNS = 32,
   OTHER_REGISTERS = 40,          /* addresses, metadata, scalars besides the accumulators */
+  AUX_REGISTERS = 32,           /* more of them for a second matrix: two epilogues in turn */
   MMA_REGISTERS = 112,           /* the same, plus fragments of A and B and addresses of copies */
   WARPGROUP_ACCUMULATORS = 192,  /* 255 registers less addresses, metadata, scalars */
   REGISTER_A_ACCUMULATORS = 128, /* besides fragments of A */
@@ -224,7 +225,7 @@ int32_t hd_schedule_shared_accumulators(const hd_problem *p, const hd_schedule *
   bool mma = !hd_schedule_is_wgmma(s) && !hd_schedule_is_tensor(s);
   int32_t a_thread =
       (int32_t)p->target->registers_per_sm / (s->ctas_per_sm * hd_schedule_threads(s)) / 8 * 8;
-  return a_thread - (mma ? MMA_REGISTERS : OTHER_REGISTERS);
+  return a_thread - (mma ? MMA_REGISTERS : OTHER_REGISTERS) - (p->aux_of ? AUX_REGISTERS : 0);
 }
 
 /* Stages per CTA such that the CTAs of an SM hold `bytes` bytes of A, from 2 to HD_USUAL_STAGES. */

@@ -251,11 +251,18 @@ static size_t statistics_bytes(const hd_product *p) {
   return p->epilogue.reduce ? rows * (size_t)p->n * sizeof(float) : 0;
 }
 
+static size_t aux_bytes(const hd_product *p) {
+  return batch_of(p) * (size_t)hd_product_d_rows(p) * (size_t)p->n *
+         bytes_of(p->epilogue.aux_type);
+}
+
 heddle_status hd_epilogue_upload(heddle_context *ctx, const hd_device *device, const hd_product *p,
                                  const hd_epilogue_values *v, size_t n_sets,
                                  hd_epilogue_buffers *buffers) {
   if (statistics_bytes(p))
     HD_TRY(hd_buffer_create(ctx, device, statistics_bytes(p), 0, &buffers->scale_d));
+  if (p->epilogue.aux)
+    HD_TRY(hd_rotation_create(ctx, device, NULL, aux_bytes(p), n_sets, &buffers->aux));
   HD_TRY(upload(ctx, device, v->bias, v->n_bias, &buffers->bias));
   HD_TRY(upload(ctx, device, v->scale_a, v->n_scale_a, &buffers->scale_a));
   HD_TRY(upload(ctx, device, v->scale_b, v->n_scale_b, &buffers->scale_b));
@@ -272,6 +279,7 @@ void hd_epilogue_buffers_free(const hd_device *device, hd_epilogue_buffers *buff
   hd_buffer_free(device, &buffers->blocks[0]);
   hd_buffer_free(device, &buffers->blocks[1]);
   hd_rotation_free(device, &buffers->c);
+  hd_rotation_free(device, &buffers->aux);
 }
 
 static double mean_size(const double *x, size_t n) {

@@ -43,10 +43,11 @@ heddle_status hd_epilogue_rows(heddle_context *ctx, const hd_product *product,
                                int64_t g, uint64_t first, const uint64_t *rows, size_t n_rows,
                                double *out, double *slack);
 
-/* In device memory. Zero-initialise. scale_d is written by the kernel, n columns per row. */
+/* In device memory. Zero-initialise. scale_d is written by the kernel, n columns per row, and so is
+ * aux, which is stored like D. */
 typedef struct hd_epilogue_buffers {
   hd_buffer bias, scale_a, scale_b, scale_d, blocks[2];
-  hd_rotation c;
+  hd_rotation c, aux;
 } hd_epilogue_buffers;
 heddle_status hd_epilogue_upload(heddle_context *ctx, const hd_device *device,
                                  const hd_product *product, const hd_epilogue_values *values,

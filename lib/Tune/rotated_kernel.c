@@ -37,7 +37,8 @@ static heddle_arg argument(const hd_rotated_operands *o, const char *name, size_
                   {"b", o->b},
                   {"d", o->d},
                   {"offsets", o->offsets},
-                  {"c", o->epilogue ? &o->epilogue->c : NULL}};
+                  {"c", o->epilogue ? &o->epilogue->c : NULL},
+                  {"aux", o->epilogue ? &o->epilogue->aux : NULL}};
   const struct {
     const char *name;
     const hd_buffer *buffer;
@@ -53,7 +54,8 @@ static heddle_arg argument(const hd_rotated_operands *o, const char *name, size_
   } numbers[] = {{"ldsa", o->ldsa},         {"ldsb", o->ldsb},         {"ldsd", o->columns},
                  {"ldb", o->ldb},           {"ldd", o->ldd},           {"ldc", o->ldd},
                  {"stride_a", o->stride_a}, {"stride_b", o->stride_b}, {"stride_d", o->stride_d},
-                 {"stride_c", o->stride_d}};
+                 {"stride_c", o->stride_d}, {"ldaux", o->ldd},
+                 {"stride_aux", o->stride_d}};
   if (strcmp(name, "n") == 0)
     return (heddle_arg){.i32 = (int32_t)o->n};
   if (strcmp(name, "eps") == 0)

@@ -242,6 +242,10 @@ static void request_strides(const suite_case *c, trial_request *r) {
   if (suite_case_is(c, CASE_gs, "between")) {
     r->size[HD_ARG_STRIDE_D] = row_d(c);
     r->size[HD_ARG_LDD] = r->size[HD_ARG_G] * row_d(c) + suite_case_int(c, CASE_ldd);
+    if (r->size[HD_ARG_LDAUX]) {
+      r->size[HD_ARG_STRIDE_AUX] = row_d(c);
+      r->size[HD_ARG_LDAUX] = r->size[HD_ARG_G] * row_d(c) + suite_case_int(c, CASE_ldaux);
+    }
   }
 }
 
@@ -394,6 +398,10 @@ void suite_case_problem(const suite_case *c, hd_strbuf *out) {
   if (!suite_case_is(c, CASE_reduce, "none"))
     hd_strbuf_printf(out, ", reduce = %s%s", scales ? "absmax" : c->value[CASE_reduce],
                      scales ? ", scale_d" : "");
+  const char *type = strchr(c->value[CASE_aux], ':');
+  if (type)
+    hd_strbuf_printf(out, ", aux = %.*s, aux_type = %s", (int)(type - c->value[CASE_aux]),
+                     c->value[CASE_aux], type + 1);
   hd_strbuf_add(out, "}\n}\n");
 }
 
@@ -423,8 +431,11 @@ void suite_case_request(const suite_case *c, trial_request *r) {
                              : row_scales(c, scales_of_b(c));
   if (!suite_case_is(c, CASE_reduce, "none"))
     r->size[HD_ARG_LDSD] = suite_case_int(c, CASE_n) + suite_case_int(c, CASE_ldsd);
+  if (!suite_case_is(c, CASE_aux, "none"))
+    r->size[HD_ARG_LDAUX] = row_d(c) + suite_case_int(c, CASE_ldaux);
   if (suite_case_int(c, CASE_g))
     request_strides(c, r);
+  r->offset_aux = (uint32_t)suite_case_int(c, CASE_auxoff);
   r->routing = is_grouped(c) ? c->value[CASE_routing] : NULL;
   r->offset_b = (uint32_t)suite_case_int(c, CASE_boff);
   r->offset_d = (uint32_t)suite_case_int(c, CASE_doff);

@@ -245,6 +245,8 @@ void suite_run_injected(const suite_options *o, const suite_case *c, trial_devic
       run_fault(o, c, &kernel, device, TRIAL_FAULT_STATISTIC, count);
     if (kernel.manifest.scale_b_statistic)
       run_fault(o, c, &kernel, device, TRIAL_FAULT_COLUMNS, count);
+    if (kernel.manifest.aux)
+      run_fault(o, c, &kernel, device, TRIAL_FAULT_AUX, count);
     if (hd_act_is_pair(kernel.manifest.act))
       run_fault(o, c, &kernel, device, TRIAL_FAULT_PAIRS, count);
   }

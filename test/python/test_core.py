@@ -126,6 +126,21 @@ class Kernels(unittest.TestCase):
             with self.assertRaises(heddle.Invalid):
                 second.simulate(b, h, **{"eps": 0.5, **bad})
 
+    def test_second_matrix(self):
+        """The results before D's conversion, and the activation's input, which the reference computes."""
+        w, x = numbers(96, 256), numbers(9, 256)
+        for value, act, order in (("result", "none", "col_major"), ("input", "gelu", "row_major")):
+            kernel = heddle.Problem(96, None, 256, act=act, aux=value, aux_type="f32",
+                                    d_order=order).compile()
+            a = heddle.SparseMatrix.from_dense(w, "bf16", kernel.family, prune=True)
+            d, aux = kernel.simulate(a, x)
+            exact, _ = kernel.reference(a, x)
+            np.testing.assert_allclose(aux, exact, rtol=1e-4, atol=1e-3)
+            self.assertEqual(d.shape, aux.shape)
+            self.assertTrue(act != "none" or kernel.compare(d, a, x))
+        with self.assertRaises(heddle.Invalid):
+            heddle.Problem(96, None, 256, aux="output")
+
     def right(self, problem, n_matrices, x, **operands):
         """Simulates and compares; an injected fault must be detected."""
         kernel = problem.compile()

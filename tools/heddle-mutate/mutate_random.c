@@ -298,6 +298,20 @@ static const char *draw_statistic(const draw *d, const mutate_problem *p, const 
   return mutate_below(&aside, 2) ? ", reduce = absmax" : ", reduce = sumsq";
 }
 
+/* A third of the suitable problems get a second matrix. Does not advance the seed. */
+static const char *draw_aux(const draw *d, mutate_problem *p, const char *act) {
+  static const char *const words[] = {", aux = result, aux_type = bf16",
+                                      ", aux = result, aux_type = f32",
+                                      ", aux = input, aux_type = f16",
+                                      ", aux = input, aux_type = f32"};
+  uint64_t aside = *d->seed + 3;
+  if (d->permuted || mutate_below(&aside, 3))
+    return "";
+  int64_t row = (d->col_major ? d->m / (hd_act_is_pair(act) ? 2 : 1) : d->n);
+  p->request.size[HD_ARG_LDAUX] = row + mutate_below(&aside, 9);
+  return words[mutate_below(&aside, hd_act_is_pair(act) ? 2 : HD_COUNT(words))];
+}
+
 /* Attributes of a launch that may start before its predecessor has ended. */
 static const char *draw_launch_words(draw *d) {
   return one_in(d, 2) ? "" : one_in(d, 2) ? ", dependent" : ", dependent, weights_ready";
@@ -323,8 +337,9 @@ static void draw_text(draw *d, const char *target, mutate_problem *p) {
   if (!strcmp(t->acc, "s32") && out[1] == '8' && !e.scale_a && !e.scale_b)
     e.scale_a = "%m ";
   add_epilogue(d, p, &e);
-  hd_strbuf_printf(&p->text, "  store %%y {type = %s, order = %s%s}\n}\n", out,
-                   d->col_major ? "col_major" : "row_major", draw_statistic(d, p, e.act, out));
+  hd_strbuf_printf(&p->text, "  store %%y {type = %s, order = %s%s%s}\n}\n", out,
+                   d->col_major ? "col_major" : "row_major", draw_statistic(d, p, e.act, out),
+                   draw_aux(d, p, e.act));
 }
 
 /* Pitches of B are multiples of 16 bytes, which every B path accepts; those of D are arbitrary,

@@ -235,7 +235,7 @@ static bool move_to(mutate_form *form, const hd_check_launch *launch) {
     int64_t value;
   } sizes[] = {{HD_ARG_M, launch->m}, {HD_ARG_N, launch->n}, {HD_ARG_K, launch->k}};
   static const hd_arg_kind pitches[] = {HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD, HD_ARG_LDSA,
-                                        HD_ARG_LDSB, HD_ARG_LDSD};
+                                        HD_ARG_LDSB, HD_ARG_LDSD, HD_ARG_LDAUX};
   int64_t longest = 0, k = form->request.size[HD_ARG_K];
   bool other = false;
   for (size_t i = 0; i < HD_COUNT(sizes); i++) {

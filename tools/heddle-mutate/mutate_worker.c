@@ -77,17 +77,21 @@ static heddle_status launch(worker *w, trial_kernel *kernel, trial_data *data) {
   return differs ? HEDDLE_MISMATCH : status;
 }
 
-/* Launches, and returns all of D's block; *d is owned. */
+/* Launches, and returns all of D's block, and behind it that of aux; *d is owned. */
 static heddle_status run_once(worker *w, trial_kernel *kernel, uint8_t **d, size_t *n_bytes) {
   trial_data data;
   heddle_status status = trial_data_make(w->ctx, &w->form->manifest, &w->form->request, &data);
   if (status == HEDDLE_OK)
     status = launch(w, kernel, &data);
   const trial_block *block = trial_data_block(&data, HD_ARG_D);
+  const trial_block *aux = trial_data_block(&data, HD_ARG_AUX);
   if (status == HEDDLE_OK && block) {
-    *d = hd_xmalloc(block->all_bytes);
+    size_t more = aux ? aux->all_bytes : 0;
+    *d = hd_xmalloc(block->all_bytes + more);
     memcpy(*d, block->all, block->all_bytes);
-    *n_bytes = block->all_bytes;
+    if (aux)
+      memcpy(*d + block->all_bytes, aux->all, more);
+    *n_bytes = block->all_bytes + more;
   }
   trial_data_free(&data);
   return status;

@@ -113,6 +113,7 @@ static heddle_status check_bytes(heddle_context *ctx, const hd_manifest *manifes
                                  const trial_request *request) {
   enum { MAX_LOG2 = 30 };
   trial_shape s;
+  const hd_arg *aux = hd_manifest_arg(manifest, HD_ARG_AUX);
   HD_TRY(trial_shape_resolve(ctx, manifest, request->size, &s));
   const struct {
     hd_arg_kind kind;
@@ -121,7 +122,9 @@ static heddle_status check_bytes(heddle_context *ctx, const hd_manifest *manifes
   } operands[] = {{HD_ARG_A, manifest->a_elem, {s.m, s.k, s.k}},
                   {HD_ARG_B, manifest->b_elem, trial_stored_b(manifest, &s)},
                   {HD_ARG_C, manifest->c_elem, trial_stored_c(manifest, &s)},
-                  {HD_ARG_D, manifest->d_elem, trial_stored_d(manifest, &s)}};
+                  {HD_ARG_D, manifest->d_elem, trial_stored_d(manifest, &s)},
+                  {HD_ARG_AUX, aux ? aux->elem : manifest->d_elem,
+                   trial_stored_aux(manifest, &s)}};
   for (size_t i = 0; i < HD_COUNT(operands); i++) {
     double bytes = (double)operands[i].stored.rows * (double)operands[i].stored.pitch *
                    (double)trial_matrices(&s, trial_stride_of(operands[i].kind));

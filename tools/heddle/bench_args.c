@@ -30,6 +30,10 @@ int bench_read_epilogue(bench_args *a) {
   if (a->reduce && !e->reduce)
     return cli_usage_error("bench.epilogue", "got --reduce %.40s; legal: absmax, sumsq, scale",
                            a->reduce);
+  if (a->aux && !hd_product_read_aux(a->aux, e))
+    return cli_usage_error("bench.epilogue",
+                           "got --aux %.40s; legal: result or input, and a type, as in input:f32",
+                           a->aux);
   bool tiles = a->blocks && strcmp(a->blocks, "128x128") == 0;
   e->blocks = !a->blocks ? 0 : tiles ? 'b' : 'r';
   if (a->blocks && !tiles && strcmp(a->blocks, "1x128") != 0)

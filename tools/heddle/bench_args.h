@@ -12,7 +12,7 @@ typedef struct bench_args {
   hd_bench_problem problem;
   const char *grid, *only, *peers, *format, *ptxas, *cache, *cublas, *cusparselt, *order, *sweep;
   const char *target, *db, *promise, *csv, *cutlass;
-  const char *act, *bias, *scale_a, *scale_b, *reduce, *blocks, *predecessor, *slice, *model;
+  const char *act, *bias, *scale_a, *scale_b, *reduce, *aux, *blocks, *predecessor, *slice, *model;
   const char *groups, *routing; /* comma-separated lists; groups NULL: none */
   service_args service;
   cli_texts schedules, index_schedules, plain_schedules;

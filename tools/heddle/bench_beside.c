@@ -8,15 +8,21 @@
 #include "Support/memory.h"
 #include "cli.h"
 
-/* The product to compare with. For statistics of D, or a D that is divided by them, it keeps the
- * rest of the epilogue; for a scale_b from statistics of B it has a scale_b of vectors. */
+/* The product to compare with. For a second matrix, statistics of D, or a D that is divided by
+ * them, it keeps the rest of the epilogue; for a scale_b from statistics of B it has a scale_b of
+ * vectors. */
 static hd_bench_problem plain_of(const hd_bench_problem *p) {
   hd_bench_problem plain = *p;
-  bool sums = p->epilogue.scale_b == 's';
-  if (!p->epilogue.reduce && !sums)
+  if (p->epilogue.aux) {
+    plain.epilogue.aux = 0;
+    plain.epilogue.aux_type = 0;
+  } else if (p->epilogue.scale_b == 's') {
+    plain.epilogue.scale_b = 'v';
+  } else if (p->epilogue.reduce) {
+    plain.epilogue.reduce = 0;
+  } else {
     plain.epilogue = (hd_product_epilogue){0};
-  plain.epilogue.scale_b = sums ? 'v' : plain.epilogue.scale_b;
-  plain.epilogue.reduce = sums ? plain.epilogue.reduce : 0;
+  }
   if (p->g)
     plain.m *= p->g;
   plain.g = 0;

@@ -39,6 +39,8 @@ static void add_epilogue(hd_strbuf *s, const hd_bench_problem *p) {
     hd_strbuf_printf(s, " --scale-b %s", hd_product_scale_word(e->scale_b));
   if (e->reduce)
     hd_strbuf_printf(s, " --reduce %s", hd_product_reduce_word(e->reduce));
+  if (e->aux)
+    hd_strbuf_printf(s, " --aux %s:%s", hd_product_aux_word(e->aux), elem_name(e->aux_type));
   if (e->blocks)
     hd_strbuf_printf(s, " --blocks %s", e->blocks == 'b' ? "128x128" : "1x128");
 }

@@ -59,11 +59,12 @@ static const char about[] =
     "Times include both kernels. The table has the ratio of the plain product's time to the\n"
     "time with weights_ready. Peers are not measured.\n"
     "\n"
-    "Epilogues (--act, --bias, -c, --scale-a, --scale-b, --reduce), f32 block scales (--blocks)\n"
-    "and batches (-g) are measured. Peers run without the epilogue, but with the batch; only\n"
-    "cuBLASLt uses the block scales. --beside adds Heddle's product without all of these (with\n"
-    "--reduce: without only the statistic; for a batch: one product with as many rows), and the\n"
-    "ratio of the times. For --scale-b sumsq it adds the product with --scale-b vector.\n"
+    "Epilogues (--act, --bias, -c, --scale-a, --scale-b, --reduce, --aux), f32 block scales\n"
+    "(--blocks) and batches (-g) are measured. Peers run without the epilogue, but with the\n"
+    "batch; only cuBLASLt uses the block scales. --beside adds Heddle's product without all of\n"
+    "these (with --reduce or --aux: without only the statistic, or the second matrix; for a\n"
+    "batch: one product with as many rows), and the ratio of the times. For --scale-b sumsq it\n"
+    "adds the product with --scale-b vector.\n"
     "\n"
     "--groups measures experts of M x K with N tokens in total: the groups, for each number\n"
     "and --routing; the same by index (B gathered, D scattered); one expert\n"
@@ -492,6 +493,8 @@ int cmd_bench(int argc, char **argv) {
        "f32 scales of B: one, vector (one for each column), or sumsq (from sums of squares)"},
       {"reduce", CLI_TEXT, &a.reduce, "S",
        "statistic of each 128 rows of a column of D: absmax, sumsq; scale divides D by it"},
+      {"aux", CLI_TEXT, &a.aux, "V[:T]",
+       "a second matrix of type T (bf16) beside D: result, before D's conversion; input, of act"},
       {"blocks", CLI_TEXT, &a.blocks, "S",
        "f32 scales for 128 of k of each column of B, and for 128x128 or 1x128 of A"},
       {"beside", CLI_FLAG, &a.beside, NULL,

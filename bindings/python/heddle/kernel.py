@@ -54,6 +54,8 @@ class Problem:
     c          element type of C; None: no C
     reduce     "absmax", "sumsq": a statistic of each 128 rows of D and column beside D; scale_d = True, with "absmax" and
                a D of 8 bits: these rows are divided by scales, which come instead of the statistic (docs/format.md)
+    aux        "result", "input": a second matrix beside D, of its shape and order and of type aux_type: the results before
+               they are divided by scales and rounded to D's type, or the input of the activation (not of pairs)
     block      elements of k that share a scale of A and one of B, of type block_type ("f32", "ue8m0", "ue4m3");
                block_rows: rows of A that share one (128, of f32), 0: none
     batch      as many products of the same sizes; groups: as many products that divide the columns of one B and D, by
@@ -66,9 +68,9 @@ class Problem:
     def __init__(self, m, n, k, type="bf16", target="sm_90a", *, b_type=None, out=None, acc=None, bias=None,
                  bias_along="m", act="none", scale_a=None, scale_b=None, alpha=False, beta=False, c=None,
                  b_order="k_major", c_order="col_major", d_order="col_major", ldb=0, ldd=0, ldc=0, dependent=False,
-                 weights_ready=False, reduce=None, scale_d=False, kind=None, schedule=None, name="linear", block=None,
-                 block_type="f32", block_rows=0, batch=None, groups=None, t=None, gather_b=False, scatter_d=False,
-                 combine=0):
+                 weights_ready=False, reduce=None, scale_d=False, aux=None, aux_type="bf16", kind=None,
+                 schedule=None, name="linear", block=None, block_type="f32", block_rows=0, batch=None, groups=None, t=None,
+                 gather_b=False, scatter_d=False, combine=0):
         file, line = caller()
         p = _c.heddle_problem_create(name.encode(), target.encode())
         if not p:
@@ -94,6 +96,8 @@ class Problem:
             _c.heddle_problem_set_dependent(p, dependent, weights_ready)
             if reduce or scale_d:
                 _c.heddle_problem_set_reduce(p, reduce.encode() if reduce else None, scale_d)
+            if aux:
+                _c.heddle_problem_set_aux(p, aux.encode(), elem(aux_type))
             if block:
                 _c.heddle_problem_set_block_scales(p, elem(block_type), block, 0, 0)
                 _c.heddle_problem_set_block_rows(p, block_rows)
@@ -277,8 +281,9 @@ class Kernel:
                    _c.heddle_compiled_schedule(compiled).decode())
 
     def simulate(self, a, b, *, order="late", seed=0, **operands):
-        """Runs the PTX itself on the host, every access checked, and returns D as elements of its type; with its
-        statistics or scales, f32, a row for 128 of D, where the problem says `reduce`.
+        """Runs the PTX itself on the host, every access checked, and returns D as elements of its type; in a tuple with
+        its statistics or scales, f32, a row for 128 of D, where the problem says `reduce`, and with the second matrix, where
+        it says `aux`.
 
         a: a SparseMatrix of this kernel's family and type; of a batch or groups a list, one for each product (of a batch
         also one for all). b and the others: elements, or numbers, which are rounded (heddle.encode). In a batch each may
@@ -304,8 +309,8 @@ class Kernel:
                                    args=args, arg_bytes=sizes_of, n_args=len(self.arguments),
                                    order=_choose(_SIM_ORDERS, order, "simulate.order"), seed=seed)
         call(_c.heddle_simulate, ctypes.byref(one))
-        d = given.arrays["d"]
-        return (d, given.arrays["scale_d"]) if "scale_d" in given.arrays else d
+        results = [given.arrays[name] for name in ("d", "scale_d", "aux") if name in given.arrays]
+        return tuple(results) if len(results) > 1 else results[0]
 
     @staticmethod
     def _known(operands):

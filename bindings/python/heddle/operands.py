@@ -191,6 +191,9 @@ class Operands:
                                     DTYPES[self.facts["d_elem"]])
         if self.facts.get("statistic"):
             self.arrays["scale_d"] = np.zeros((-(-height // 128), columns), np.float32)
+        if "aux" in self.names:
+            self.numbers.update(ldaux=shape[1], stride_aux=shape[0] * shape[1])
+            self.arrays["aux"] = np.zeros(self.arrays["d"].shape, DTYPES[self.names["aux"].type])
 
     # ---- the product in double precision ----
 

@@ -267,8 +267,9 @@ static void names_of_products(void **state) {
   hd_product_print(&q, again);
   assert_string_equal(text, again);
   static const char all[] =
-      "sm_90a a=s8 b=s8 acc=s32 d=bf16 m=16 n=2 k=4 k_major row_major act=geglu_tanh bias=n "
-      "blocks=1x128 c g=12 reduce=scale scale_a=one scale_b=vector weights_ready";
+      "sm_90a a=s8 b=s8 acc=s32 d=bf16 m=16 n=2 k=4 k_major row_major act=geglu_tanh "
+      "aux=result:f32 bias=n blocks=1x128 c g=12 reduce=scale scale_a=one scale_b=vector "
+      "weights_ready";
   assert_int_equal(hd_product_parse(NULL, all, &q), HEDDLE_OK);
   assert_false(hd_product_is_plain(&q));
   assert_int_equal(hd_product_d_rows(&q), 8);
@@ -281,6 +282,9 @@ static void names_of_products(void **state) {
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major bias=k",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major bias=m act=relu",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major scale_a=two",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major aux=input",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major aux=output:f32",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major aux=input:f33",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major reduce=sum",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major c=1",
       "sm_90a a=e4m3 b=e4m3 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major blocks=64x64",
