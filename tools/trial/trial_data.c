@@ -222,6 +222,13 @@ static float scalar(const hd_manifest *manifest, hd_arg_kind kind, float asked, 
   return asked != 0 ? asked : otherwise;
 }
 
+/* Elements by which matrices of aux are farther apart if its pitch is one too large: none if their
+ * rows lie between each other's. */
+static int64_t injected_apart(const hd_manifest *manifest, const trial_shape *s) {
+  trial_stored aux = trial_stored_aux(manifest, s);
+  return trial_stride(s, HD_ARG_STRIDE_AUX) < aux.pitch ? 0 : aux.rows;
+}
+
 static void set_values(const hd_manifest *manifest, const trial_request *request,
                        trial_data *data) {
   const trial_shape *s = &data->shape;
@@ -243,7 +250,7 @@ static void set_values(const hd_manifest *manifest, const trial_request *request
   for (hd_arg_kind i = HD_ARG_STRIDE_A; i <= HD_ARG_STRIDE_SCALE_B; i++)
     v[i] = (uint64_t)trial_stride(s, i);
   if (request->fault == TRIAL_FAULT_AUX)
-    v[HD_ARG_STRIDE_AUX] += (uint64_t)trial_stored_aux(manifest, s).rows;
+    v[HD_ARG_STRIDE_AUX] += (uint64_t)injected_apart(manifest, s);
   v[HD_ARG_ALPHA] = float_bits(data->alpha);
   v[HD_ARG_BETA] = float_bits(data->beta);
 }
@@ -426,7 +433,8 @@ static heddle_status add_aux(heddle_context *ctx, const hd_manifest *manifest,
   s.pitch += plant;
   heddle_elem elem = hd_manifest_arg(manifest, HD_ARG_AUX)->elem;
   int64_t last = trial_stride(&data->shape, HD_ARG_STRIDE_AUX) ? data->shape.g - 1 : 0;
-  int64_t before = trial_before(&data->shape, HD_ARG_AUX, last) + plant * last * s.rows;
+  int64_t apart = plant ? injected_apart(manifest, &data->shape) : 0;
+  int64_t before = trial_before(&data->shape, HD_ARG_AUX, last) + last * apart;
   return add_block(ctx, HD_ARG_AUX, elem, stored_bytes(elem, &s, before), r->offset_aux, data);
 }
 
