@@ -77,9 +77,7 @@ static void write_codes(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
       !hd_ck_region_at(m, w, step, HD_AT_prune_pack_codes, HD_AT_prune_pack_slot, &region))
     return;
   region.range = line_of(at->row);
-  hd_ck_access x = {.op = step->op, .kind = HD_CK_WRITE, .slot = region.slot, .value = w->now};
-  x.component = hd_ck_component(m, w->id, HD_CK_LANES);
-  hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), region, tag_of(at->row, at->block));
+  hd_ck_write_statistic(m, w, step, region, 0, tag_of(at->row, at->block));
 }
 
 static int64_t blocks_of(const hd_ck_extents *x, int64_t k_block) { return x->n / k_block; }

@@ -45,9 +45,7 @@ void hd_ck_reduce_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
     tag += hd_ck_statistic_tag(c->matrix, c->finished - 1, c->col_of_d, false);
   }
   region.range.hi = columns * FLOAT_BYTES;
-  hd_ck_access x = {.op = step->op, .kind = HD_CK_WRITE, .slot = region.slot, .value = w->now};
-  x.component = hd_ck_component(m, w->id, HD_CK_LANES);
-  hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), region, tag);
+  hd_ck_write_statistic(m, w, step, region, 0, tag);
 }
 
 /* ---- scale.tile ---- */

@@ -17,8 +17,8 @@ int64_t hd_ck_statistic_rows(const hd_op *op);
 /* Reads the region and returns its tag. */
 uint64_t hd_ck_read_statistic(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                               hd_ck_region region);
-/* Writes the region with the tag. All warps that take part write some of it; to other warps this is
- * one write, of this occurrence. */
+/* Writes the region with the tag: the warp alone (occurrence 0), or all warps that take part write
+ * some of it, which to other warps is one write, of this occurrence. */
 void hd_ck_write_statistic(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                            hd_ck_region region, uint32_t occurrence, uint64_t tag);
 /* Reads the factors of an op with an epilogue, if it has any, for the columns from `col` on. */

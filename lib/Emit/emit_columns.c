@@ -149,7 +149,7 @@ heddle_status hd_emit_op_scale_columns(hd_emitter *e, const hd_op *op) {
   LLVMValueRef index = hd_emit_add(e, hd_emit_muli(e, warp, a_warp),
                                    hd_emit_remi(e, e->lane, a_warp));
   c.part = hd_emit_divi(e, e->lane, a_warp);
-  c.slot = hd_emit_statistic_slot(e, hd_scale_columns_buffer(op), first);
+  c.slot = hd_emit_slot_at(e, hd_scale_columns_buffer(op), first);
   LLVMValueRef k = hd_emit_get1(e, hd_scale_columns_k(op));
   c.rows = hd_emit_divi(e, hd_emit_addi(e, k, ROWS - 1), ROWS);
   c.pitch = hd_emit_muli(e, hd_emit_get1(e, hd_scale_columns_pitch(op)), FLOAT_BYTES);

@@ -3,7 +3,7 @@
 
 enum { QUAD = 4, FLOAT_BYTES = 4 };
 
-LLVMValueRef hd_emit_statistic_slot(hd_emitter *e, const hd_value *buffer, LLVMValueRef slot) {
+LLVMValueRef hd_emit_slot_at(hd_emitter *e, const hd_value *buffer, LLVMValueRef slot) {
   int64_t bytes = hd_op_int(hd_emit_def(buffer), HD_ATTR_BYTES, 0);
   return hd_emit_add(e, hd_emit_get1(e, buffer), hd_emit_muli(e, slot, bytes));
 }
@@ -16,7 +16,7 @@ LLVMValueRef hd_emit_factors(hd_emitter *e, const hd_strip *s) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef lane = hd_emit_muli(e, hd_emit_remi(e, e->lane, QUAD), s->run * FLOAT_BYTES);
   hd_emit_return_from_entry(e, here);
-  LLVMValueRef from = hd_emit_addi(e, hd_emit_statistic_slot(e, store->operands[at], slot),
+  LLVMValueRef from = hd_emit_addi(e, hd_emit_slot_at(e, store->operands[at], slot),
                                    hd_op_int(store, HD_ATTR_OFFSET, 0) * FLOAT_BYTES);
   return hd_emit_add(e, from, lane);
 }

@@ -175,19 +175,14 @@ static target find_target(hd_emitter *e, const strip *s) {
                   hd_emit_remi(e, strips, HD_SLAB_STRIPS), s->g, s->q};
 }
 
-/* The shared address of a slot with codes. */
-static LLVMValueRef find_slot(hd_emitter *e, const hd_value *codes, const hd_value *slot) {
-  int64_t bytes = hd_op_int(hd_emit_def(codes), HD_ATTR_BYTES, 0);
-  return hd_emit_add(e, hd_emit_get1(e, codes), hd_emit_muli(e, hd_emit_get1(e, slot), bytes));
-}
-
 /* In the twin slabs are k-blocks, and k-blocks slabs. */
 static target find_twin(hd_emitter *e, const strip *s, const target *own) {
   LLVMValueRef slab = hd_emit_divi(e, s->row, HD_SLAB_ROWS);
   LLVMValueRef packed = hd_emit_get1(e, hd_prune_pack_twin(s->op));
   LLVMValueRef g = hd_emit_add(e, hd_emit_muli(e, s->q, 2), hd_emit_remi(e, s->g, 2));
   return (target){find_block(e, s->elem, packed, s->k_block, slab, s->m),
-                  find_slot(e, hd_prune_pack_codes(s->op), hd_prune_pack_slot(s->op)),
+                  hd_emit_slot_at(e, hd_prune_pack_codes(s->op),
+                                  hd_emit_get1(e, hd_prune_pack_slot(s->op))),
                   hd_emit_divi(e, s->g, 2), g, own->strip};
 }
 
@@ -397,7 +392,8 @@ heddle_status hd_emit_op_twin_codes(hd_emitter *e, const hd_op *op) {
   LLVMValueRef share = hd_emit_remi(e, hd_emit_divi(e, row, HD_STRIP_ROWS), HD_SLAB_STRIPS);
   LLVMValueRef offset = hd_emit_add(e, hd_emit_muli(e, share, HD_META_STRIP_BYTES),
                                     hd_emit_muli(e, e->lane, HD_WORD_BYTES));
-  LLVMValueRef slot = find_slot(e, hd_twin_codes_codes(op), hd_twin_codes_slot(op));
+  LLVMValueRef slot =
+      hd_emit_slot_at(e, hd_twin_codes_codes(op), hd_emit_get1(e, hd_twin_codes_slot(op)));
   LLVMValueRef g = hd_emit_divi(e, e->lane, 4), q = hd_emit_remi(e, e->lane, 4);
   LLVMValueRef at = hd_emit_add(e, slot, find_word(e, q, share, g));
   LLVMValueRef word =

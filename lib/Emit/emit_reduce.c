@@ -137,7 +137,7 @@ static void repeat(hd_emitter *e, part *p, int32_t mask) {
 
 static void put_part(hd_emitter *e, const part *p) {
   LLVMValueRef slot = hd_emit_get1(e, hd_reduce_tile_slot(p->op));
-  LLVMValueRef at = hd_emit_statistic_slot(e, hd_reduce_tile_buffer(p->op), slot);
+  LLVMValueRef at = hd_emit_slot_at(e, hd_reduce_tile_buffer(p->op), slot);
   LLVMValueRef column = hd_emit_muli(e, hd_emit_remi(e, e->lane, ELEMS), 2);
   column = hd_emit_add(e, column, hd_emit_muli(e, p->first, BLOCK));
   LLVMValueRef args[] = {hd_emit_add(e, at, hd_emit_muli(e, column, FLOAT_BYTES)), NULL, NULL,

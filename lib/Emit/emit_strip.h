@@ -183,8 +183,8 @@ void hd_emit_finish_read(hd_emitter *e, const hd_strip *s, const hd_inputs *in, 
 void hd_emit_finish_user(hd_emitter *e, const hd_strip *s, int32_t end, hd_pair *pair);
 
 /* --- emit_factor.c --- */
-/* The address of slot `slot` of a buffer of statistics. */
-LLVMValueRef hd_emit_statistic_slot(hd_emitter *e, const hd_value *buffer, LLVMValueRef slot);
+/* The shared address of slot `slot` of a buffer. */
+LLVMValueRef hd_emit_slot_at(hd_emitter *e, const hd_value *buffer, LLVMValueRef slot);
 /* The shared address of a strip's factors. Reads the factors of a block's two columns. */
 LLVMValueRef hd_emit_factors(hd_emitter *e, const hd_strip *s);
 void hd_emit_read_factors(hd_emitter *e, const hd_strip *s, int32_t b, LLVMValueRef out[2]);
