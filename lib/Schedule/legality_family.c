@@ -91,9 +91,10 @@ static heddle_status check_promoted(heddle_context *ctx, const hd_problem *p,
 
 static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   bool in_registers = s->a_path == HD_A_REG;
-  if (!hd_problem_row(p, HD_FAMILY_WGMMA_SP, 0, in_registers))
+  bool has_row = hd_problem_row(p, HD_FAMILY_WGMMA_SP, s->tile_n, in_registers);
+  if (!has_row && !hd_problem_row(p, HD_FAMILY_WGMMA_SP, 0, in_registers))
     return no_instruction(ctx, p, "wgmma.mma_async.sp");
-  if (!hd_problem_row(p, HD_FAMILY_WGMMA_SP, s->tile_n, in_registers))
+  if (!has_row)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.instruction",
            "no wgmma.mma_async.sp of n %d for %s x %s -> %s on %s; nearest: n %d", s->tile_n,
            heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,

@@ -102,11 +102,18 @@ const hd_spec_row *hd_spec_next_mma(const hd_mma_query *query, size_t *cursor) {
   bool any = query->family < 0;
   size_t begin = any ? 0 : first_of(query->family);
   size_t end = first_of((any ? (int)HD_FAMILY_TCGEN05_SP : query->family) + 1);
+  uint64_t asked = HD_MMA_KEY(query->n ? UINT16_MAX : 0, query->a < 0 ? 0 : UINT8_MAX,
+                              query->b < 0 ? 0 : UINT8_MAX, query->d < 0 ? 0 : UINT8_MAX);
+  uint64_t key = HD_MMA_KEY(query->n, query->a, query->b, query->d) & asked;
   *cursor = *cursor < begin ? begin : *cursor;
-  while (*cursor < end) {
-    const hd_spec_row *row = &hd_spec_rows[(*cursor)++];
-    if (row->family <= HD_FAMILY_TCGEN05_SP && matches(query, row) && target_matches(query, row))
-      return row;
+  for (size_t i = *cursor; i < end; i++) {
+    const hd_spec_row *row = &hd_spec_rows[i];
+    if ((hd_spec_mma_keys[i] & asked) != key || row->family > HD_FAMILY_TCGEN05_SP ||
+        !matches(query, row) || !target_matches(query, row))
+      continue;
+    *cursor = i + 1;
+    return row;
   }
+  *cursor = end;
   return NULL;
 }

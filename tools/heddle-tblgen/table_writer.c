@@ -175,14 +175,21 @@ typedef struct writer {
 
 static const char *const operand_fields[] = {"A", "B", "C", "D", "Meta", "ScaleA", "ScaleB"};
 
+/* The enumerator of an operand's type. */
+static void write_elem(const record *operand, hd_strbuf *out) {
+  const char *elem = record_string(operand, "Elem");
+  hd_strbuf_add(out, "HEDDLE_");
+  for (const char *c = *elem ? elem : "N_ELEMS"; *c; c++)
+    hd_strbuf_printf(out, "%c", toupper((unsigned char)*c));
+}
+
 static void write_operands(writer *w, const record *row) {
   hd_strbuf_add(&w->rows, "  .operand = {");
   for (size_t i = 0; i < HD_COUNT(operand_fields); i++) {
     record op = record_def(row, operand_fields[i]);
-    const char *reg = record_string(&op, "Reg"), *elem = record_string(&op, "Elem");
-    hd_strbuf_printf(&w->rows, "\n    {%s, HEDDLE_", word_space(record_string(&op, "Space")));
-    for (const char *c = *elem ? elem : "N_ELEMS"; *c; c++)
-      hd_strbuf_printf(&w->rows, "%c", toupper((unsigned char)*c));
+    const char *reg = record_string(&op, "Reg");
+    hd_strbuf_printf(&w->rows, "\n    {%s, ", word_space(record_string(&op, "Space")));
+    write_elem(&op, &w->rows);
     if (*reg)
       hd_strbuf_printf(&w->rows, ", '%c', %ld},", *reg, record_int(&op, "Regs"));
     else
@@ -332,6 +339,25 @@ static void write_rows(dump *d, hd_strbuf *out) {
   free(rows);
 }
 
+/* In the order of the rows, which it follows from: hd_spec_tables_hash does not cover it. */
+static void write_mma_keys(dump *d, hd_strbuf *out) {
+  static const char *const types[] = {"A", "B", "D"};
+  size_t n;
+  record *rows = collect(d, "Row", &n, compare_rows);
+  hd_strbuf_add(out, "const uint64_t hd_spec_mma_keys[] = {\n");
+  for (size_t i = 0; i < n; i++) {
+    hd_strbuf_printf(out, "  HD_MMA_KEY(%ld", record_int(&rows[i], "N"));
+    for (size_t t = 0; t < HD_COUNT(types); t++) {
+      record op = record_def(&rows[i], types[t]);
+      hd_strbuf_add(out, ", ");
+      write_elem(&op, out);
+    }
+    hd_strbuf_add(out, "),\n");
+  }
+  hd_strbuf_add(out, "};\n");
+  free(rows);
+}
+
 /* ---- targets and descriptors ---- */
 
 static void write_targets(dump *d, hd_strbuf *out) {
@@ -419,4 +445,5 @@ void tables_write(dump *d, hd_strbuf *out) {
   hd_hash hash = hd_hash_bytes(out->text, out->len);
   hd_strbuf_printf(out, "const uint64_t hd_spec_tables_hash[2] = {0x%llxu, 0x%llxu};\n",
                    (unsigned long long)hash.lo, (unsigned long long)hash.hi);
+  write_mma_keys(d, out);
 }

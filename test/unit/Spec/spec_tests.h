@@ -17,6 +17,7 @@ void families_reach_their_members(void **state);
 void selectors_are_checked(void **state);
 void queries_find_each_wgmma(void **state);
 void queries_find_all_rows_of_a_family(void **state);
+void queries_find_each_row(void **state);
 void only_verified_rows_are_generated(void **state);
 
 void fragments_are_injective_and_onto(void **state);

@@ -9,6 +9,7 @@ int main(void) {
       cmocka_unit_test(selectors_are_checked),
       cmocka_unit_test(queries_find_each_wgmma),
       cmocka_unit_test(queries_find_all_rows_of_a_family),
+      cmocka_unit_test(queries_find_each_row),
       cmocka_unit_test(only_verified_rows_are_generated),
       cmocka_unit_test(fragments_are_injective_and_onto),
       cmocka_unit_test(fragments_follow_the_isa_text),

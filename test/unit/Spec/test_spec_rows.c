@@ -129,6 +129,23 @@ void queries_find_all_rows_of_a_family(void **state) {
   assert_int_equal(n_all, 0);
 }
 
+/* A row is found by its own properties, as the first of those that share them. */
+void queries_find_each_row(void **state) {
+  (void)state;
+  for (size_t i = 0; hd_spec_get(i)->family <= HD_FAMILY_TCGEN05_SP; i++) {
+    const hd_spec_row *row = hd_spec_get(i), *found;
+    hd_mma_query q = {.family = (int)row->family, .n = row->n, .ordered = -1, .a_in_registers = -1};
+    q.a = (int)row->operand[HD_OPERAND_A].elem;
+    q.b = (int)row->operand[HD_OPERAND_B].elem;
+    q.d = (int)row->operand[HD_OPERAND_D].elem;
+    size_t at = 0;
+    while ((found = hd_spec_next_mma(&q, &at)) && found != row)
+      assert_true(found < row && found->n == row->n);
+    assert_ptr_equal(found, row);
+    assert_int_equal(at, i + 1);
+  }
+}
+
 void only_verified_rows_are_generated(void **state) {
   (void)state;
   size_t n = 0;
