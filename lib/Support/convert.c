@@ -34,6 +34,20 @@ static const float_format formats[HEDDLE_N_ELEMS] = {
 
 enum { UE8M0_BIAS = 127, UE8M0_MAX = 0xfe, UE8M0_NAN = 0xff };
 
+enum { DOUBLE_MAN_BITS = 52, DOUBLE_BIAS = 1023 };
+
+static double double_of(uint64_t bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* For exponents of normal doubles. Multiplying by it is faster than ldexp. */
+static double power_of_two(int exponent) {
+  return double_of((uint64_t)(exponent + DOUBLE_BIAS) << DOUBLE_MAN_BITS);
+}
+
+/* Every value of every format is a normal double, or zero. */
 static double decode_float(const float_format *f, uint32_t bits) {
   uint32_t magnitude_bits = f->exp_bits + f->man_bits;
   uint32_t code = bits >> f->shift & ((1u << magnitude_bits) - 1);
@@ -42,14 +56,12 @@ static double decode_float(const float_format *f, uint32_t bits) {
   if (code > f->max)
     value = code == f->inf ? INFINITY : NAN;
   else if (code >> f->man_bits == 0)
-    value = ldexp(code, 1 - f->bias - f->man_bits);
+    value = code * power_of_two(1 - f->bias - f->man_bits);
   else
-    value = ldexp((code & ((1u << f->man_bits) - 1)) | 1u << f->man_bits,
-                  (int)(code >> f->man_bits) - f->bias - f->man_bits);
+    value = double_of(((uint64_t)code << (DOUBLE_MAN_BITS - f->man_bits)) +
+                      ((uint64_t)(DOUBLE_BIAS - f->bias) << DOUBLE_MAN_BITS));
   return negative ? -value : value;
 }
-
-enum { DOUBLE_MAN_BITS = 52, DOUBLE_BIAS = 1023 };
 
 /* The code of a magnitude, rounded to nearest even on the bits of the double. The code is above
  * `max` if the magnitude is too large or Inf. */
@@ -61,7 +73,7 @@ static uint32_t encode_magnitude(const float_format *f, double magnitude) {
   /* Below the smallest normal: scaling by a power of two is exact, so only rint rounds. A carry out
    * of the mantissa correctly increments the exponent. */
   if (exponent < 1 - f->bias)
-    return (uint32_t)rint(ldexp(magnitude, f->man_bits + f->bias - 1));
+    return (uint32_t)rint(magnitude * power_of_two(f->man_bits + f->bias - 1));
   if (exponent > f->bias + 1)
     return f->max + 1;
   uint64_t odd = bits >> dropped & 1, half = (uint64_t)1 << (dropped - 1);
@@ -115,7 +127,7 @@ static uint32_t encode_integer(const heddle_elem_info *info, double value) {
   return (uint32_t)(int64_t)value & mask;
 }
 
-/* Large matrices usually have 16-bit or 32-bit types, so their conversions avoid ldexp. */
+/* Large matrices usually have 16-bit or 32-bit types: their conversions have code of their own. */
 static double widen_f32(uint32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof value);
@@ -126,10 +138,7 @@ static double widen_f16(uint32_t bits) {
   uint64_t exponent = bits >> 10 & 31, mantissa = bits & 1023;
   if (exponent == 0 || exponent == 31)
     return decode_float(&formats[HEDDLE_F16], bits);
-  uint64_t wide = (uint64_t)(bits & 0x8000) << 48 | (exponent + 1023 - 15) << 52 | mantissa << 42;
-  double value;
-  memcpy(&value, &wide, sizeof value);
-  return value;
+  return double_of((uint64_t)(bits & 0x8000) << 48 | (exponent + 1023 - 15) << 52 | mantissa << 42);
 }
 
 double hd_elem_to_double(heddle_elem elem, uint32_t bits) {
@@ -144,7 +153,7 @@ double hd_elem_to_double(heddle_elem elem, uint32_t bits) {
   case HEDDLE_F16:
     return widen_f16(bits);
   case HEDDLE_UE8M0:
-    return (bits & 0xff) == UE8M0_NAN ? NAN : ldexp(1, (int)(bits & 0xff) - UE8M0_BIAS);
+    return (bits & 0xff) == UE8M0_NAN ? NAN : power_of_two((int)(bits & 0xff) - UE8M0_BIAS);
   default:
     return info->kind == HEDDLE_FLOAT ? decode_float(&formats[elem], bits)
                                       : decode_integer(info, bits);
