@@ -1,8 +1,9 @@
 /* A stage is one k-block of a CTA. Five resources limit it: the tensor cores (with the port that
  * feeds them), the waits of a warpgroup for its own instructions, the thread that issues the
- * copies, the fill from L2, and the ring (bytes in flight over the latency). They overlap almost
- * completely, so their times are combined by a p-norm. A unit of work consists of its stages, a
- * fill, a drain and its stores. Units run in waves, and DRAM traffic overlaps with all of it. */
+ * copies, the fill from L2, and the ring (bytes in flight over the latency). They overlap largely,
+ * so their times are combined by a p-norm, whose exponent is fitted. A unit of work consists of its
+ * stages, a fill, a drain and its stores. Units run in waves. DRAM traffic overlaps with all of it,
+ * and so does the limit that the power cap sets: each by a norm with an exponent of its own. */
 #include "Schedule/cost.h"
 
 #include <math.h>
@@ -18,6 +19,7 @@ enum {
 /* mma.sp: elements of a tile per clock and SM for one k-block of 128 bytes (measured in
  * dense-equivalent rates: f16 925, s8 1835, tf32 457 TFLOP/s). Hopper emulates e4m3 and e5m2. */
 static const double MMA_PRODUCTS = 31.3, MMA_EMULATED = 1.0 / 28;
+static const double DENSE_OVERLAP = 3; /* exponent, for a dense library */
 
 static const char *const names[HD_N_RESOURCES] = {/* ORDER RESOURCES */
                                                   "tensor cores and shared-memory port",
@@ -44,7 +46,9 @@ typedef struct unit {
   double parts; /* parts of tiles, each with a fill and a drain */
   double tensor_s, chain_s, issue_s; /* per stage */
   double latency_s, reduce_s;
+  double shared_a; /* fraction of A's reads that another tile of the row makes, too */
   double residents; /* CTAs resident on an SM */
+  double stage_factor; /* of a stage's time, for what the resources do not explain */
 } unit;
 
 static double ceil_div(double x, double y) { return ceil(x / y); }
@@ -145,15 +149,18 @@ static void mma_clocks(unit *u) {
   u->chain_s = (clocks * 8 / (s->warps_m * s->warps_n) / 4 + u->c->batch_clocks) / u->c->clock_hz;
 }
 
-/* Combined time of resources that overlap almost completely. */
-static double norm(const double *seconds, int n) {
+/* Combined time of resources that overlap: the sum for an exponent of 1, the maximum for a large
+ * one. */
+static double norm(const double *seconds, int n, double exponent) {
   double sum = 0;
   for (int i = 0; i < n; i++)
-    sum += pow(seconds[i], 3);
-  return cbrt(sum);
+    sum += pow(seconds[i], exponent);
+  return pow(sum, 1 / exponent);
 }
 
-static double both(double x, double y) { return norm((double[]){x, y}, 2); }
+static double both(double x, double y, double exponent) {
+  return norm((double[]){x, y}, 2, exponent);
+}
 
 static bool is_ahead(const unit *u) { return hd_op_has(u->p->kernel, HD_ATTR_WEIGHTS_READY); }
 
@@ -164,7 +171,8 @@ static void stage_times(const unit *u, double n_ctas, double together,
                         double t[N_STAGE_RESOURCES]) {
   const hd_device_model *c = u->c;
   double more = fmax(together * u->ring_bytes / c->cover_bytes - 1, 0);
-  double slowdown = is_ahead(u) ? 1 : 1 + c->crowd_fill * more;
+  double crowd = c->crowd_fill + c->crowd_shared * u->shared_a;
+  double slowdown = is_ahead(u) ? 1 : 1 + crowd * more;
   t[HD_RESOURCE_TENSOR] = u->tensor_s * together;
   t[HD_RESOURCE_CHAIN] = u->chain_s;
   t[HD_RESOURCE_ISSUE] = u->issue_s;
@@ -202,7 +210,8 @@ static void add_waves(const unit *u, double before, double waves, double n_ctas,
     cost->alone[i] += waves * u->stages * t[i];
   cost->alone[HD_RESOURCE_STORE] += waves * store;
   cost->alone[HD_RESOURCE_LAUNCH] += waves * ends;
-  cost->seconds += waves * (u->stages * norm(t, N_STAGE_RESOURCES) + store + ends);
+  double stage = u->stage_factor * norm(t, N_STAGE_RESOURCES, u->c->overlap_stage);
+  cost->seconds += waves * (u->stages * stage + store + ends);
 }
 
 /* Fraction of an operand's traffic that remains if n_sharers tiles read the same lines. `alone` is
@@ -225,6 +234,13 @@ static double b_traffic(const hd_problem *p, const hd_schedule *s, const hd_devi
   return shared_by(alone, tiles_m / cluster) / cluster;
 }
 
+/* The same for A. The CTAs of a cluster of four along k share none of it with other clusters. */
+static double a_traffic(const hd_schedule *s, const hd_device_model *c, double tiles_n) {
+  int32_t along_k = hd_schedule_along_k(s);
+  double alone = along_k > 2 ? 1 : along_k > 1 ? c->beside_a_in_cluster : c->beside_a;
+  return shared_by(alone, tiles_n);
+}
+
 /* Bytes that are written for each element of D: of D and of the second matrix. */
 static double written_of(const hd_problem *p) {
   return bytes_of(p->d.elem) + (p->aux_of ? bytes_of(p->aux.elem) : 0);
@@ -233,14 +249,16 @@ static double written_of(const hd_problem *p) {
 /* tiles: the number of tiles along M and along N. */
 static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_model *c, double k,
                     const double tiles[2]) {
-  unit u = {.p = p, .s = s, .c = c, .parts = 1, .residents = hd_schedule_residents(p, s)};
+  unit u = {.p = p, .s = s, .c = c, .parts = 1, .stage_factor = 1};
+  u.residents = hd_schedule_residents(p, s);
   double slabs = s->tile_m / (double)HD_SLAB_ROWS;
   double a_bytes = slabs * hd_block_bytes(p->a_elem);
   double b_bytes = (double)s->tile_n * HD_K_BLOCK_BYTES;
   u.stages = ceil_div(ceil_div(k, hd_k_block_size(p->a_elem)), s->split_k);
   u.load_bytes = a_bytes + b_bytes;
+  u.shared_a = 1 - 1 / tiles[1];
   u.fill_bytes =
-      a_bytes * shared_by(c->beside_a, tiles[1]) + b_bytes * b_traffic(p, s, c, tiles[0]);
+      a_bytes * a_traffic(s, c, tiles[1]) + b_bytes * b_traffic(p, s, c, tiles[0]);
   u.moved_bytes = shares_a(s) ? a_bytes / s->cluster + b_bytes : a_bytes + b_bytes / s->cluster;
   /* One stage is multiplied, plus one per wgmma batch in flight. Copies fill the others. */
   u.ring_bytes = fmax(s->stages - 1 - s->wgmma_in_flight, 0.5) * (a_bytes + b_bytes);
@@ -261,13 +279,22 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_m
   return u;
 }
 
+/* For many columns, a stage takes longer than its resources if CTAs of a cluster, or the pieces of
+ * stream-K, are at different k. */
+static double split_factor(const hd_schedule *s, const hd_device_model *c, double columns) {
+  bool splits = hd_schedule_along_k(s) > 1 || s->stream_k;
+  return splits && columns >= LARGE_N ? c->split_stage : 1;
+}
+
 /* Stream-K: one CTA's piece of the shared tiles. The CTA writes a partial sum for each part of its
- * piece, and as many are read. CTAs side by side are at different k and share no traffic. */
+ * piece, and as many are read. CTAs side by side are at different k: they share no traffic, and
+ * their stages take longer. */
 static unit unit_of_piece(const unit *whole, double tiles, double workers) {
   const hd_schedule *s = whole->s;
   unit u = *whole;
   u.stages = ceil_div(tiles * whole->stages, workers);
   u.fill_bytes = whole->load_bytes;
+  u.stage_factor *= u.c->stream_stage;
   u.parts = 1 + tiles / workers;
   u.store_bytes = whole->store_bytes * tiles / workers;
   u.reduce_s = 2 * u.parts * s->tile_m * s->tile_n * PARTIAL_BYTES / whole->c->store_sm_bytes;
@@ -368,6 +395,7 @@ static hd_cost cost_of(const hd_problem *p, const hd_schedule *s, const int64_t 
   int32_t sms = hd_schedule_along_k(u.s) > 2 ? u.c->n_sms_of_fours : u.c->n_sms;
   double slots = sms * u.residents, full = floor(units / slots);
   double rest = units - full * slots, parts = s->split_k;
+  u.stage_factor = split_factor(s, c, n);
   unit last = u;
   if (s->stream_k && rest > 0) {
     full = fmax(full - 1, 0);
@@ -385,8 +413,8 @@ static hd_cost cost_of(const hd_problem *p, const hd_schedule *s, const int64_t 
   cost.alone[HD_RESOURCE_LAUNCH] += extra;
   double power_s = power_seconds(&u, units, read + written, n);
   cost.near_power_cap = power_s > 0.75 * cost.seconds;
-  cost.seconds = both(cost.seconds, power_s);
-  cost.seconds = extra + both(cost.seconds, cost.alone[HD_RESOURCE_DRAM]) +
+  cost.seconds = both(cost.seconds, power_s, c->overlap_power);
+  cost.seconds = extra + both(cost.seconds, cost.alone[HD_RESOURCE_DRAM], c->overlap_dram) +
                  cost.alone[HD_RESOURCE_COPY];
   cost.units = (int64_t)units;
   cost.waves = units / slots;
@@ -424,5 +452,5 @@ double hd_dense_seconds(const hd_problem *p, const int64_t size_mnk[3], const hd
   double bytes = (p->a_shared ? 1 : g) * m * k * bytes_of(p->a_elem) +
                  (p->b.shared && !hd_is_grouped(p) ? 1 : g) * n * k * bits / 8 +
                  g * m / hd_rows_of_d(p) * n * bytes_of(p->d.elem);
-  return c->dense_start_s + both(compute, bytes / c->dense_bytes);
+  return c->dense_start_s + both(compute, bytes / c->dense_bytes, DENSE_OVERLAP);
 }

@@ -9,76 +9,90 @@
  * fastest schedules of each product have the highest weight. The rates are therefore those that
  * fit these schedules best, which can differ from the physical limits. */
 #define H200_RATES \
-  .clock_hz = 1.671e+09,                \
-  .batch_clocks = 135.9,                \
-  .pair_clocks = 51.85,                 \
-  .issue_clocks = 46.2,                 \
+  .clock_hz = 1.791e+09,                \
+  .batch_clocks = 135.8,                \
+  .pair_clocks = 57.8,                  \
+  .issue_clocks = 47.86,                \
   .gather_s = 5e-08,                    \
   .gather_column_s = 3.7e-09,           \
   .gather_byte_s = 4.9e-08,             \
   .copy_s = 1.6e-06,                    \
   .copy_bytes = 4e+12,                  \
-  .fill_bytes = 9.65e+12,               \
-  .beside = 0.378,                      \
-  .beside_in_cluster = 0.6388,          \
-  .beside_splits = 0.458,               \
-  .beside_a = 0.6164,                   \
-  .crowd_fill = 0.07503,                \
-  .cover_bytes = 8.428e+04,             \
-  .void_bytes = 6.541e+12,              \
-  .dram_bytes = 4.221e+12,              \
-  .crowd = 0.04872,                     \
-  .l2_latency_s = 4.99e-07,             \
+  .fill_bytes = 1.177e+13,              \
+  .beside = 0.424,                      \
+  .beside_in_cluster = 0.7096,          \
+  .beside_splits = 0.5223,              \
+  .beside_a = 0.3606,                   \
+  .beside_a_in_cluster = 0.5982,        \
+  .split_stage = 1.152,                 \
+  .stream_stage = 1.156,                \
+  .overlap_stage = 2.611,               \
+  .overlap_power = 3.804,               \
+  .overlap_dram = 2.227,                \
+  .crowd_fill = 0.05376,                \
+  .crowd_shared = 0.2067,               \
+  .cover_bytes = 6.98e+04,              \
+  .void_bytes = 6.788e+12,              \
+  .dram_bytes = 4.707e+12,              \
+  .crowd = 0.07858,                     \
+  .l2_latency_s = 4.698e-07,            \
   .dram_latency_s = 4e-07,              \
-  .launch_s = 1.386e-06,                \
-  .tile_s = 1.184e-06,                  \
-  .ahead_tile_s = 1.605e-07,            \
-  .next_tile_s = 3.765e-07,             \
-  .store_sm_bytes = 1.691e+11,          \
-  .reduce_s = 8.755e-07,                \
-  .exchange_s = 6.002e-08,              \
-  .exchange_sm_bytes = 4.39e+10,        \
-  .drain_s = 2.418e-07,                 \
-  .power_tensor = 0.6812,               \
-  .power_fill = 9.381e+13,              \
-  .power_dram = 3.434e+12,              \
+  .launch_s = 1.546e-06,                \
+  .tile_s = 1.055e-06,                  \
+  .ahead_tile_s = 5e-08,                \
+  .next_tile_s = 6.946e-07,             \
+  .store_sm_bytes = 1.34e+11,           \
+  .reduce_s = 8.191e-07,                \
+  .exchange_s = 5.782e-08,              \
+  .exchange_sm_bytes = 5.565e+10,       \
+  .drain_s = 2.688e-07,                 \
+  .power_tensor = 1.007,                \
+  .power_fill = 1.542e+14,              \
+  .power_dram = 9.108e+12,              \
   .dense_flops = 6.9e+14,               \
   .dense_bytes = 4.5e+12,               \
   .dense_start_s = 2.9e-06
 #define H100_RATES \
   .clock_hz = 1.671e+09,                \
-  .batch_clocks = 111.6,                \
-  .pair_clocks = 57.6,                  \
-  .issue_clocks = 43.26,                \
-  .gather_s = 1.676e-07,                \
-  .gather_column_s = 3.009e-09,         \
+  .batch_clocks = 106.2,                \
+  .pair_clocks = 54.28,                 \
+  .issue_clocks = 41.99,                \
+  .gather_s = 1.548e-07,                \
+  .gather_column_s = 3.039e-09,         \
   .gather_byte_s = 4.9e-08,             \
-  .copy_s = 1.306e-06,                  \
-  .copy_bytes = 4.236e+12,              \
-  .fill_bytes = 7.423e+12,              \
-  .beside = 0.4128,                     \
-  .beside_in_cluster = 0.4047,          \
-  .beside_splits = 0.4274,              \
-  .beside_a = 0.5335,                   \
-  .crowd_fill = 0.1218,                 \
-  .cover_bytes = 5.984e+04,             \
-  .void_bytes = 6.985e+12,              \
-  .dram_bytes = 3.01e+12,               \
-  .crowd = 0.05695,                     \
-  .l2_latency_s = 6.038e-07,            \
+  .copy_s = 7.946e-07,                  \
+  .copy_bytes = 4.8e+12,                \
+  .fill_bytes = 7.802e+12,              \
+  .beside = 0.444,                      \
+  .beside_in_cluster = 0.234,           \
+  .beside_splits = 0.4233,              \
+  .beside_a = 0.4171,                   \
+  .beside_a_in_cluster = 0.8672,        \
+  .split_stage = 1.03,                  \
+  .stream_stage = 1,                    \
+  .overlap_stage = 2.908,               \
+  .overlap_power = 5.251,               \
+  .overlap_dram = 2.658,                \
+  .crowd_fill = 0.04202,                \
+  .crowd_shared = 0.1304,               \
+  .cover_bytes = 4.714e+04,             \
+  .void_bytes = 7.711e+12,              \
+  .dram_bytes = 2.98e+12,               \
+  .crowd = 0.08603,                     \
+  .l2_latency_s = 6.259e-07,            \
   .dram_latency_s = 4e-07,              \
-  .launch_s = 1.163e-06,                \
-  .tile_s = 1.282e-06,                  \
-  .ahead_tile_s = 3.673e-07,            \
+  .launch_s = 1.042e-06,                \
+  .tile_s = 1.388e-06,                  \
+  .ahead_tile_s = 4.855e-07,            \
   .next_tile_s = 5e-08,                 \
-  .store_sm_bytes = 7.7e+10,            \
-  .reduce_s = 6.184e-07,                \
-  .exchange_s = 3.592e-08,              \
-  .exchange_sm_bytes = 4.462e+10,       \
-  .drain_s = 1.247e-06,                 \
-  .power_tensor = 0.849,                \
-  .power_fill = 8.925e+13,              \
-  .power_dram = 7.356e+12,              \
+  .store_sm_bytes = 8.416e+10,          \
+  .reduce_s = 6.229e-07,                \
+  .exchange_s = 7.145e-08,              \
+  .exchange_sm_bytes = 5.935e+10,       \
+  .drain_s = 9.942e-07,                 \
+  .power_tensor = 0.9941,               \
+  .power_fill = 5.251e+13,              \
+  .power_dram = 5.619e+12,              \
   .dense_flops = 6.9e+14,               \
   .dense_bytes = 3.05e+12,              \
   .dense_start_s = 2.9e-06
@@ -132,7 +146,11 @@ static const struct rate {
     RATE(copy_s, 0.5e-6, 10e-6),                   RATE(copy_bytes, 1e12, 4.8e12),
     RATE(beside, 0.1, 1),
     RATE(beside_in_cluster, 0.1, 1.5),             RATE(beside_splits, 0.1, 1),
-    RATE(beside_a, 0.1, 1),                        RATE(crowd_fill, 0.001, 1),
+    RATE(beside_a, 0.1, 1),                        RATE(beside_a_in_cluster, 0.1, 1.5),
+    RATE(split_stage, 1, 1.5),                     RATE(stream_stage, 1, 2),
+    RATE(overlap_stage, 1, 8),                     RATE(overlap_power, 1, 12),
+    RATE(overlap_dram, 1, 8),
+    RATE(crowd_fill, 0.001, 1),                    RATE(crowd_shared, 0.001, 1),
     RATE(cover_bytes, 30e3, 200e3),                RATE(void_bytes, 0.1e12, 30e12),
     RATE(dram_bytes, 0.5e12, 4.8e12),              RATE(crowd, 0.001, 0.5),
     RATE(l2_latency_s, 0.2e-6, 2e-6),              RATE(dram_latency_s, 0.4e-6, 4e-6),

@@ -25,7 +25,15 @@ typedef struct hd_device_model {
   double beside_in_cluster; /* the same if a cluster splits k */
   double beside_splits;     /* the same if CTAs outside a cluster split k */
   double beside_a;          /* fraction of A's traffic that remains if tiles of a row share it */
+  double beside_a_in_cluster; /* the same if a cluster of two splits k */
+  double split_stage;  /* factor of a stage's time for many columns, if CTAs are at different k */
+  double stream_stage; /* factor of a stage's time in the pieces of stream-K */
+  /* Exponents of the norms that combine times: 1 if they add up, larger if they overlap. */
+  double overlap_stage; /* of the resources of a stage */
+  double overlap_power; /* of all waves with the time that the power cap allows */
+  double overlap_dram;  /* of that with DRAM traffic */
   double crowd_fill;  /* relative slowdown of the fill per multiple of cover_bytes in excess */
+  double crowd_shared; /* the same in addition, if tiles share A */
   double cover_bytes; /* bytes in flight to an SM that cover the latency of the fill */
   double void_bytes;        /* zeros for columns past B's end */
   double dram_bytes;        /* DRAM traffic */

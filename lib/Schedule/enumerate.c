@@ -78,16 +78,21 @@ static void each_group(const hd_problem *p, hd_schedule s, schedules *out) {
       each_order(p, s, out);
 }
 
-/* The three deepest rings. For narrow tiles, where the loads of A are the bottleneck, also the ring
- * that just covers their latency. */
+/* The three deepest rings. For narrow tiles, where the loads of A are the bottleneck, also the
+ * rings that just cover the latency, of A and of A and B together. */
 static void each_depth(const hd_problem *p, hd_schedule s, schedules *out) {
   bool narrow = s.tile_n <= NARROW_TILE;
   int32_t most = hd_schedule_most_stages(p, &s, narrow ? HD_USUAL_STAGES : 10);
   int32_t covering = hd_schedule_covering_stages(p, &s);
+  int32_t shallow = hd_schedule_shallow_stages(p, &s);
   for (s.stages = most; s.stages >= 2 && s.stages >= most - 2; s.stages--)
     each_group(p, s, out);
   if (narrow && covering < most - 2) {
     s.stages = covering;
+    each_group(p, s, out);
+  }
+  if (narrow && shallow < most - 2 && shallow < covering) {
+    s.stages = shallow;
     each_group(p, s, out);
   }
 }

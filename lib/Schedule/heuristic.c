@@ -229,12 +229,14 @@ int32_t hd_schedule_in_cluster(const hd_problem *p, const hd_schedule *s, hd_sch
 }
 
 /* A cluster of two waits more and saves power. For many columns it pays off if the launch is long
- * enough to reach the power cap, which depends on its work and not on its waves. For fewer columns
- * the model decides whether the reduced traffic of B outweighs the waits. */
-static bool may_have(const hd_problem *p, int32_t cluster) {
+ * enough to reach the power cap, which depends on its work and not on its waves. For fewer columns,
+ * or at most one tile per SM, the model decides whether the reduced traffic of B outweighs the
+ * waits. */
+static bool may_have(const hd_device_model *device, const hd_problem *p, const hd_schedule *s) {
   double products = (double)batch_of(p) * (double)p->m.value * (double)p->n.value *
                     (double)(p->k.value ? p->k.value : USUAL_K);
-  return hd_is_grouped(p) || !is_large(p) || (cluster > 1) == (products >= PAIR_PRODUCTS);
+  return hd_is_grouped(p) || !is_large(p) || count_tiles(p, s) <= device->n_sms ||
+         (s->cluster > 1) == (products >= PAIR_PRODUCTS);
 }
 
 static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, front *f) {
@@ -255,7 +257,7 @@ static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, 
       s.split_k = splits[i];
       if (s.split_k >= pick->least_splits && s.split_k <= k_blocks &&
           (s.split_k > 1 ? tiles * s.split_k <= SPLIT_CTAS
-                         : !shares || may_have(p, s.cluster)))
+                         : !shares || may_have(f->device, p, &s)))
         enter(p, s, f);
     }
 }

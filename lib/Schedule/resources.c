@@ -7,6 +7,9 @@ enum {
   PARTIAL_BYTES = 4,
   STREAM_BYTES = 80 << 10, /* bytes of A in flight to an SM: fewer do not cover the latency, more
                             * slow each other down (H200: docs/bench/attempts.csv, run 9) */
+  SHALLOW_BYTES = 100 << 10, /* bytes of A and B in flight if several tiles share A: deeper rings
+                              * take 6 % longer, the mean of 93 pairs (H200, sweep.md) */
+  SHALLOW_STAGES = 8,        /* minimum number of stages for that */
   AHEAD_BYTES = 60 << 10,  /* bytes of A read before griddepcontrol.wait: B's copies queue behind
                             * them even after an early wait (H100, docs/bench/README.md) */
   AHEAD_STAGES = 8,        /* minimum number of stages for that */
@@ -240,6 +243,11 @@ int32_t hd_schedule_covering_stages(const hd_problem *p, const hd_schedule *s) {
   return stages_of(p, s, STREAM_BYTES);
 }
 
+int32_t hd_schedule_shallow_stages(const hd_problem *p, const hd_schedule *s) {
+  int32_t stages = SHALLOW_BYTES / (s->ctas_per_sm * hd_schedule_stage_bytes(p, s));
+  return stages < SHALLOW_STAGES ? SHALLOW_STAGES : stages;
+}
+
 int32_t hd_schedule_wanted_stages(const hd_problem *p, const hd_schedule *s) {
   if (!hd_schedule_is_wgmma(s) && !hd_schedule_is_tensor(s))
     return 4;
@@ -247,8 +255,11 @@ int32_t hd_schedule_wanted_stages(const hd_problem *p, const hd_schedule *s) {
     return 8;
   if (hd_schedule_is_tensor(s))
     return 12;
-  if (!hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY))
-    return hd_schedule_covering_stages(p, s);
+  if (!hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY)) {
+    int32_t covering = hd_schedule_covering_stages(p, s);
+    int32_t shallow = hd_schedule_shallow_stages(p, s);
+    return p->n.value > s->tile_n && shallow < covering ? shallow : covering;
+  }
   int32_t ahead = stages_of(p, s, AHEAD_BYTES);
   return ahead < AHEAD_STAGES ? AHEAD_STAGES : ahead;
 }

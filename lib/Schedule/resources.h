@@ -103,8 +103,11 @@ hd_column_slots hd_schedule_column_slots(const hd_problem *problem, const hd_sch
 int32_t hd_schedule_shared_claim(const hd_problem *problem, const hd_schedule *schedule);
 /* The minimum number of stages that covers the memory latency if the loads of A are the limit. */
 int32_t hd_schedule_covering_stages(const hd_problem *problem, const hd_schedule *schedule);
-/* The default number of stages before limits: as above for narrow wgmma tiles, or enough for the
- * part of A that is worth reading before griddepcontrol.wait; else constants. */
+/* The same for A and B together: enough if several tiles share A. */
+int32_t hd_schedule_shallow_stages(const hd_problem *problem, const hd_schedule *schedule);
+/* The default number of stages before limits: as above for narrow wgmma tiles (the smaller one if
+ * several tiles share A), or enough for the part of A that is worth reading before
+ * griddepcontrol.wait; else constants. */
 int32_t hd_schedule_wanted_stages(const hd_problem *problem, const hd_schedule *schedule);
 /* Whether cluster launch is legal: persistent wgmma CTAs that share neither operands nor tiles. */
 static inline bool hd_schedule_may_cluster_launch(const hd_schedule *s) {
