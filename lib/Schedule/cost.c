@@ -249,8 +249,7 @@ static double written_of(const hd_problem *p) {
 /* tiles: the number of tiles along M and along N. */
 static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_model *c, double k,
                     const double tiles[2]) {
-  unit u = {.p = p, .s = s, .c = c, .parts = 1, .stage_factor = 1};
-  u.residents = hd_schedule_residents(p, s);
+  unit u = {.p = p, .s = s, .c = c, .parts = 1, .residents = hd_schedule_residents(p, s)};
   double slabs = s->tile_m / (double)HD_SLAB_ROWS;
   double a_bytes = slabs * hd_block_bytes(p->a_elem);
   double b_bytes = (double)s->tile_n * HD_K_BLOCK_BYTES;

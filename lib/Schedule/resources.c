@@ -258,7 +258,8 @@ int32_t hd_schedule_wanted_stages(const hd_problem *p, const hd_schedule *s) {
   if (!hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY)) {
     int32_t covering = hd_schedule_covering_stages(p, s);
     int32_t shallow = hd_schedule_shallow_stages(p, s);
-    return p->n.value > s->tile_n && shallow < covering ? shallow : covering;
+    bool shares_a = p->n.value > s->tile_n && !hd_is_grouped(p); /* a group may have one tile */
+    return shares_a && shallow < covering ? shallow : covering;
   }
   int32_t ahead = stages_of(p, s, AHEAD_BYTES);
   return ahead < AHEAD_STAGES ? AHEAD_STAGES : ahead;
