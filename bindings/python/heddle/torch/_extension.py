@@ -76,12 +76,20 @@ def load():
 
 
 def _python_call(path):
-    """`linear` as a function of Python's, where the compiler found Python's headers; else None."""
+    """`linear` as a function of Python's; None where the compiler found no headers of Python, and for a torch before 2.6.
+
+    torch.compile traces it as NotImplemented, so that no call has to ask whether it is traced."""
     library = ctypes.PyDLL(path)
-    if not hasattr(library, "heddle_torch_linear"):
+    if not hasattr(library, "heddle_torch_linear") or not hasattr(torch.compiler, "substitute_in_graph"):
         return None
     library.heddle_torch_linear.restype = ctypes.py_object
-    return library.heddle_torch_linear()
+    function = library.heddle_torch_linear()
+    torch.compiler.substitute_in_graph(function, skip_signature_check=True)(_traced)
+    return function
+
+
+def _traced(*args):
+    return NotImplemented
 
 
 def call():
