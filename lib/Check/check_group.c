@@ -65,6 +65,8 @@ void hd_ck_group_table(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
   if (x->op != step->op)
     return hd_ck_undecided(m, step->op, "a second table of groups");
   m->extents->g = g;
+  if (m->listing)
+    return;
   hd_ck_region region = {.buffer = ring, .cta = w->cta, .range = {.hi = ring->bytes, .n = 1}};
   hd_ck_access a = {.op = step->op, .kind = HD_CK_WRITE, .occurrence = ++w->n_shared_work,
                     .component = hd_ck_component(m, w->id, HD_CK_LANES), .value = w->now};
@@ -80,6 +82,8 @@ static const hd_ck_groups *read_groups(hd_ck_machine *m, hd_ck_warp *w, const hd
     hd_ck_undecided(m, step->op, "groups of another table, or of another number of them");
     return NULL;
   }
+  if (m->listing)
+    return x;
   hd_ck_region region = {.buffer = ring, .cta = w->cta, .range = {.hi = ring->bytes, .n = 1}};
   hd_ck_access a = {.op = step->op, .kind = HD_CK_READ,
                     .component = hd_ck_component(m, w->id, HD_CK_READS), .value = w->now};
@@ -90,8 +94,11 @@ static const hd_ck_groups *read_groups(hd_ck_machine *m, hd_ck_warp *w, const hd
 
 void hd_ck_group_count(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   const hd_ck_groups *x = read_groups(m, w, step);
-  if (x)
-    w->env[step->results[0]].i = x->before[x->g];
+  if (!x)
+    return;
+  w->env[step->results[0]].i = x->before[x->g];
+  if (m->program->streams)
+    hd_ck_note_units(m, x->before[x->g]);
 }
 
 void hd_ck_group_find(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {

@@ -494,7 +494,7 @@ static void run_groups(hd_ck_kernel *k, const shape *s, int64_t tall) {
       hd_ck_instance at = sizes(s, n > 2 ? 1 : tall + 1, columns, s->k_block);
       at.g = s->any_g ? n : -1;
       at.routing = routing;
-      run_problem(k, s, at, n < 3);
+      (k->program.streams ? run_streams : run_problem)(k, s, at, n < 3);
       run_all(k, s, at, n > 2 && routing == 1);
     }
   }

@@ -235,8 +235,11 @@ static void run_one(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 /* Skips cursors, and loops that carry nothing else: they do not affect control flow. */
 static void list_one(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_type_kind makes = step->n_results ? step->op->results[0]->type.kind : HD_TYPE_CURSOR;
-  if (step->op->kind == HD_OP_LAST_ARRIVER)
+  hd_op_kind kind = step->op->kind;
+  if (kind == HD_OP_LAST_ARRIVER)
     hd_ck_list_count(m, w, step);
+  else if (kind == HD_OP_GROUP_TABLE || kind == HD_OP_GROUP_COUNT || kind == HD_OP_GROUP_FIND)
+    run_ops[kind](m, w, step);
   else if (makes != HD_TYPE_CURSOR && makes != HD_TYPE_FRAG)
     hd_ck_scalar(m, w, step);
   w->at++;

@@ -81,7 +81,7 @@ static void tile_coord(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
     return hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
                       "a loop that ends with the last tile", "tile %lld of %lld", (long long)index,
                       (long long)(rows * cols));
-  if (m->program->streams)
+  if (m->program->streams && !m->extents->groups) /* else group.count */
     hd_ck_note_units(m, rows * cols * (m->extents->g > 0 ? m->extents->g : 1));
   int64_t band = index / (group * cols), in_band = index % (group * cols);
   int64_t height = rows - band * group < group ? rows - band * group : group;

@@ -57,6 +57,14 @@ static const char of_combined[] =
     "                   v->g > 0 && v->n > 0 ?\n"
     "                   hd_ceil_div(v->n, variant->tile_n) + (v->g < v->n ? v->g : v->n) - 1 : 0)";
 
+/* ORDER count_shared: manifest_plan.c. */
+static const char shared_of_product[] =
+    "workers == 0 || tiles % workers == 0\n"
+    "                        ? 0\n"
+    "                        : tiles - (tiles > workers ? tiles / workers - 1 : 0) * workers";
+static const char shared_of_groups[] =
+    "tiles == 0 || tiles < 2 * workers ? tiles : 2 * workers - 1";
+
 static const char of_nothing[] =
     "code != 0 || v.m == 0 || v.t == 0 ? code : hd_combine_nothing(kernel, &v, stream)";
 
@@ -84,6 +92,7 @@ static void add_declared(hd_strbuf *out, const char *text, const launcher *l) {
                           {"of_batch", is_batch && !is_grouped ? " / (v->g > 1 ? v->g : 1)" : ""},
                           {"times_batch", is_batch && !is_grouped ? " * v->g" : ""},
                           {"columns", m->slots ? of_combined : is_grouped ? of_groups : of_product},
+                          {"shared", is_grouped ? shared_of_groups : shared_of_product},
                           {"no_batch", is_batch ? " || v.g == 0" : ""},
                           {"empty", m->slots ? of_nothing : "code"}};
   add_filled(out, text, m->name, list, HD_COUNT(list));

@@ -114,7 +114,8 @@ typedef struct hd_variant {
   bool persistent;
   /* Elements of k per k-block; above 0: stream-K. The CTAs share the tiles of the partial wave over
    * k, and those of the last whole wave too, if there is one. With fewer tiles than resident CTAs,
-   * the grid is the number of resident CTAs, or of k-blocks in all tiles if that is less. */
+   * the grid is the number of resident CTAs, or of k-blocks in all tiles if that is less. The plan
+   * counts as many shared tiles for groups as their sizes may make: up to two waves less one. */
   int32_t stream_granule;
   /* 1 + the index of the variant that is launched before this one, in the same stream; 0: none.
    * That variant has `runs_ahead` set, is never launched on its own, has no tensor maps, and its

@@ -230,13 +230,11 @@ static heddle_status check_groups(heddle_context *ctx, const hd_manifest *manife
     return refuse(ctx, "manifest.groups",
                   "argument scatter_d: got a row_major D, or c; legal: a col_major D without c");
   for (int i = 0; i < manifest->n_variants; i++)
-    if (!manifest->variant[i].persistent || manifest->variant[i].stream_granule ||
-        manifest->variant[i].split_k > 1)
+    if (!manifest->variant[i].persistent || manifest->variant[i].split_k > 1)
       return refuse(ctx, "manifest.groups",
-                    "entry %s: persistent %d, stream_granule %d, split_k %d beside offsets; legal: "
-                    "true, 0, 1",
+                    "entry %s: persistent %d, split_k %d beside offsets; legal: true, 1",
                     manifest->variant[i].entry, manifest->variant[i].persistent,
-                    manifest->variant[i].stream_granule, manifest->variant[i].split_k);
+                    manifest->variant[i].split_k);
   return HEDDLE_OK;
 }
 

@@ -252,18 +252,28 @@ static uint32_t grid_of(const hd_variant *variant, uint32_t n_tiles, uint32_t re
   return grid;
 }
 
-/* Stream-K. With fewer tiles than resident CTAs, all tiles are shared, by at most one CTA per
- * k-block. Otherwise the tiles of the partial wave and of the last whole wave are shared. Kernels
- * count the k-blocks of shared tiles in 31 bits. */
+/* Stream-K: the tiles that `workers` share, those of the partial wave and of the last whole wave.
+ * Groups may have fewer tiles than `tiles`, and so up to two waves less one tile. ORDER
+ * count_shared: launcher_c.c. */
+static uint32_t count_shared(uint32_t tiles, uint32_t workers, bool is_grouped) {
+  if (is_grouped)
+    return tiles == 0 || tiles < 2 * workers ? tiles : 2 * workers - 1;
+  return workers == 0 || tiles % workers == 0
+             ? 0
+             : tiles - (tiles > workers ? tiles / workers - 1 : 0) * workers;
+}
+
+/* With fewer tiles than resident CTAs, all tiles are shared, by at most one CTA per k-block.
+ * Kernels count the k-blocks of shared tiles in 31 bits. */
 static heddle_status share_tiles(heddle_context *ctx, const hd_variant *variant,
-                                 const hd_values *values, uint32_t resident, geometry *g) {
+                                 const hd_values *values, uint32_t resident,
+                                 bool is_grouped, geometry *g) {
   uint32_t cluster = (uint32_t)variant->cluster, fit = resident / cluster,
            tiles = g->n_tiles / cluster;
   uint64_t k_blocks = ceil_div(values->v[HD_ARG_K], variant->stream_granule);
   uint64_t most = tiles * k_blocks < fit ? tiles * k_blocks : fit;
   uint32_t workers = tiles < most ? (uint32_t)most : g->grid / cluster;
-  uint32_t waves = workers > 0 ? tiles / workers : 0;
-  uint32_t shared = waves * workers == tiles ? 0 : tiles - (waves > 0 ? waves - 1 : 0) * workers;
+  uint32_t shared = count_shared(tiles, workers, is_grouped);
   if (shared * k_blocks + workers > INT32_MAX)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.grid",
                     "k %" PRIu64 " makes %" PRIu64
@@ -279,10 +289,12 @@ static heddle_status find_geometry(heddle_context *ctx, const hd_manifest *manif
                                    const hd_variant *variant, const hd_values *values,
                                    uint32_t resident, geometry *g) {
   *g = (geometry){0};
-  HD_TRY(count_tiles(ctx, variant, values, hd_manifest_is_grouped(manifest), &g->n_tiles));
+  bool is_grouped = hd_manifest_is_grouped(manifest);
+  HD_TRY(count_tiles(ctx, variant, values, is_grouped, &g->n_tiles));
   g->grid = grid_of(variant, g->n_tiles, resident);
   g->n_slots = g->n_tiles;
-  return variant->stream_granule ? share_tiles(ctx, variant, values, resident, g) : HEDDLE_OK;
+  return variant->stream_granule ? share_tiles(ctx, variant, values, resident, is_grouped, g)
+                                 : HEDDLE_OK;
 }
 
 static heddle_status workspace_of(heddle_context *ctx, const hd_variant *variant,

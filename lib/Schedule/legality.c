@@ -76,11 +76,14 @@ static heddle_status check_persistent(heddle_context *ctx, const hd_problem *p,
 static heddle_status check_groups(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   if (!hd_is_grouped(p))
     return HEDDLE_OK;
-  if (!s->persistent || s->split_k > 1 || s->stream_k)
+  if (!s->persistent || s->split_k > 1)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.groups",
-           "got persistent=%d split_k=%d stream_k=%d with groups; legal: persistent=1 split_k=1 "
-           "stream_k=0",
-           s->persistent, s->split_k, s->stream_k);
+           "got persistent=%d split_k=%d with groups; legal: persistent=1 split_k=1",
+           s->persistent, s->split_k);
+  if (s->stream_k && p->combine)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.groups",
+           "got stream_k=1 with combine_d, which stores the products in the workspace; nearest: "
+           "stream_k=0");
   if (s->store == HD_STORE_PERMUTED)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.groups",
            "got store=permuted with groups, which begin and end anywhere in a run; legal: direct, "

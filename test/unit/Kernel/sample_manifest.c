@@ -140,6 +140,13 @@ hd_manifest sample_streamed(void) {
   return m;
 }
 
+hd_manifest sample_streamed_groups(void) {
+  hd_manifest m = sample_groups();
+  m.variant[0].stream_granule = 16;
+  m.variant[0].workspace_bytes_per_tile = (hd_expr){HD_ARG_NONE, 65536, 0, 1};
+  return m;
+}
+
 static void drop_arg(hd_manifest *m, hd_arg_kind kind) {
   int n = 0;
   for (int i = 0; i < m->n_args; i++)

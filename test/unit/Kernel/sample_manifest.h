@@ -11,6 +11,8 @@ enum { SAMPLE_TMA, SAMPLE_GATHER };
 hd_manifest sample_manifest(void);
 /* The same, with tiles that the first variant splits along k between CTAs (stream-k). */
 hd_manifest sample_streamed(void);
+/* Groups whose tiles are shared so. */
+hd_manifest sample_streamed_groups(void);
 
 /* The same as a batch: g, stride_b and stride_d follow all other arguments. */
 hd_manifest sample_batch(void);

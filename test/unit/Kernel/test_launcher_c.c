@@ -312,6 +312,30 @@ static void groups_agree_too(void **state) {
   launches_agree(&m);
 }
 
+/* Also the workspaces: for the most slots that groups of so many columns may need. */
+static void streamed_groups_agree_too(void **state) {
+  typedef int (*groups_workspace_fn)(const void *, int32_t, int32_t, int32_t, int64_t, int64_t,
+                                     int64_t, int32_t, int64_t, uint64_t *);
+  (void)state;
+  hd_manifest m = sample_streamed_groups();
+  hd_values v = sample_values();
+  void *library = open_launcher(&m, &both);
+  groups_workspace_fn of = (groups_workspace_fn)find(library, "sample_workspace");
+  agree_everywhere(library, &m);
+  v.v[HD_ARG_STRIDE_A] = 128;
+  for (int32_t g = 0; g < 40; g++) {
+    uint32_t residents[HD_MAX_VARIANTS] = {(uint32_t)(g % 9 + 1) *
+                                           (uint32_t)m.variant[0].cluster};
+    uint64_t bytes = 0, planned = 0;
+    load(library, g % 9 + 1);
+    v.v[HD_ARG_G] = (uint64_t)g;
+    assert_int_equal(of(kernel, 256, 128, 64, 64, 128, 128, g, 128, &bytes), 0);
+    assert_int_equal(hd_manifest_workspace(NULL, &m, &v, residents, &planned), HEDDLE_OK);
+    assert_int_equal(bytes, planned);
+  }
+  dlclose(library);
+}
+
 static void what_runs_ahead_agrees_too(void **state) {
   (void)state;
   hd_manifest m = sample_copied();
@@ -391,6 +415,7 @@ int main(void) {
       cmocka_unit_test(shared_tiles_agree_too),
       cmocka_unit_test(batches_agree_too),
       cmocka_unit_test(groups_agree_too),
+      cmocka_unit_test(streamed_groups_agree_too),
       cmocka_unit_test(what_runs_ahead_agrees_too),
       cmocka_unit_test(what_runs_behind_agrees_too),
       cmocka_unit_test(buckets_agree_too),

@@ -211,6 +211,36 @@ static void shared_tiles_fill_the_grid(void **state) {
   }
 }
 
+/* What a kernel counts for the tiles that the groups turn out to have (stage_units.c). */
+static uint64_t slots_of(uint64_t tiles, uint64_t workers) {
+  uint64_t whole = tiles < workers ? 0 : tiles / workers - 1; /* waves */
+  return tiles % workers == 0 ? 0 : workers + tiles - whole * workers;
+}
+
+/* The slots suffice for every number of tiles up to the maximum, and some number needs all. */
+static void shared_tiles_of_groups_fit_the_workspace(void **state) {
+  (void)state;
+  hd_manifest m = sample_streamed_groups();
+  m.n_variants = 1;
+  for (uint64_t n = 1; n < 700; n += 23)
+    for (uint64_t g = 1; g < 40; g += 7)
+      for (uint32_t resident = 2; resident < 30; resident += 6) {
+        hd_values v = sample_values();
+        hd_launch_plan plan;
+        v.v[HD_ARG_N] = n;
+        v.v[HD_ARG_LDC] = v.v[HD_ARG_LDD] = 704;
+        v.v[HD_ARG_K] = v.v[HD_ARG_LDB] = 640;
+        v.v[HD_ARG_G] = g;
+        assert_int_equal(hd_manifest_plan(NULL, &m, &v, (uint32_t[]){resident, 0, 0, 0}, &plan),
+                         HEDDLE_OK);
+        uint64_t workers = plan.grid_x / 2, slots = plan.workspace_bytes / 65536 / 2, needed = 0;
+        uint64_t most = (n + 63) / 64 + (g < n ? g : n) - 1; /* tiles: a pair of rows by these */
+        for (uint64_t tiles = 1; tiles <= most; tiles++)
+          needed = slots_of(tiles, workers) > needed ? slots_of(tiles, workers) : needed;
+        assert_true(needed <= slots && (workers == 1 || slots <= needed + 1));
+      }
+}
+
 /* Kernels count workers and the k-blocks of shared tiles in 31 bits. Here 16 tiles have 2^27 - 1
  * k-blocks each, 2^31 - 16 in total. */
 static void shared_k_blocks_fit_31_bits(void **state) {
@@ -386,6 +416,7 @@ int main(void) {
       cmocka_unit_test(bad_values_are_named),
       cmocka_unit_test(a_pitch_may_have_a_most),
       cmocka_unit_test(shared_tiles_fill_the_grid),
+      cmocka_unit_test(shared_tiles_of_groups_fit_the_workspace),
       cmocka_unit_test(shared_k_blocks_fit_31_bits),
       cmocka_unit_test(the_workspace_must_be_there_when_needed),
       cmocka_unit_test(a_huge_workspace_is_refused),
