@@ -97,7 +97,7 @@ void hd_stage_statistics(hd_stage *st, hd_builder *b, const hd_tile_place *place
   int32_t meet = st->slots.rows * st->slots.across;
   if (meet < st->s.warps_m * st->s.warps_n)
     hd_op_set_int(st->module, op, HD_ATTR_AMONG, meet);
-  hd_op_set_int(st->module, op, HD_ATTR_TILE_COLUMNS, st->s.tile_n / st->slots.across);
+  hd_op_set_int(st->module, op, HD_ATTR_TILE_COLUMNS, st->own_n / st->slots.across);
   if (st->slots.across > 1)
     hd_op_set_int(st->module, op, HD_ATTR_ACROSS, st->slots.across);
 }

@@ -135,15 +135,25 @@ static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place
   return loop;
 }
 
+/* A statistic needs all rows of a column: all strips are finished before the first is stored. */
 static void store_strips(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                          const hd_stage_strips *strips, hd_value *const *acc) {
+  hd_value *results[MAX_SLABS];
+  memcpy(results, acc, sizeof *acc * (size_t)strips->n);
+  for (int32_t i = 0; st->sr && i < strips->n; i++)
+    hd_stage_store_aux(st, b, place, strips->strip[i], place->col0, &acc[i], 1);
+  if (st->sr) {
+    hd_stage_finish(st, b, place, strips, place->col0, 1, acc, results);
+    hd_stage_parts(st, b, place, strips, results);
+    hd_stage_statistics(st, b, place);
+  }
   for (int32_t i = 0; i < strips->n; i++) {
     if (!st->sr)
       hd_stage_store_aux(st, b, place, strips->strip[i], place->col0, &acc[i], 1);
     if (st->sd)
-      hd_stage_store_staged(st, b, place, strips->warp, i, strips->strip[i], acc[i]);
+      hd_stage_store_staged(st, b, place, strips->warp, i, strips->strip[i], results[i]);
     else
-      hd_stage_store(st, b, place, strips->strip[i], place->col0, &acc[i], 1);
+      hd_stage_store(st, b, place, strips->strip[i], place->col0, &results[i], 1);
   }
 }
 
@@ -164,13 +174,6 @@ void hd_stage_wgmma(hd_stage *st) {
     hd_stage_exchange(st, &in, &place, &strips, acc, store_strips);
   } else {
     hd_stage_reduce(st, &in, &place, rows.warp, acc, rows.slabs_each);
-    if (st->sr) {
-      for (int32_t i = 0; i < strips.n; i++)
-        hd_stage_store_aux(st, &in, &place, strips.strip[i], place.col0, &acc[i], 1);
-      hd_stage_finish(st, &in, &place, &strips, place.col0, 1, acc, acc);
-      hd_stage_parts(st, &in, &place, &strips, acc);
-      hd_stage_statistics(st, &in, &place);
-    }
     store_strips(st, &in, &place, &strips, acc);
   }
   hd_builder end = hd_builder_at_end(st->module, tiles->regions[0]);

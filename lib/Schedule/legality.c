@@ -230,11 +230,11 @@ static heddle_status check_statistic(heddle_context *ctx, const hd_problem *p,
            "got tile m %d with warps %dx%d and reduce = %s, where a warp has %d rows, whose "
            "addresses leave too few registers; legal: %d; nearest: tile m %d",
            s->tile_m, s->warps_m, s->warps_n, p->reduce, own.rows, MAX_ROWS, MAX_ROWS * s->warps_m);
-  if (s->split_k > 1 || s->stream_k)
+  if (s->split_k > hd_schedule_along_k(s) || s->stream_k)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-split",
-           "got split_k=%d stream_k=%d with reduce = %s, where the last arriver is one warp; "
-           "legal: split_k=1 stream_k=0; nearest: split_k=1 stream_k=0",
-           s->split_k, s->stream_k, p->reduce);
+           "got split_k=%d reduce=%s stream_k=%d with reduce = %s, where the last arriver is one "
+           "warp; legal: split_k=1, or reduce=cluster or ring; nearest: split_k=1 stream_k=0",
+           s->split_k, hd_key_word(HD_KEY_REDUCE, s->reduce), s->stream_k, p->reduce);
   if (s->store == HD_STORE_PERMUTED)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.statistic-store",
            "got store=permuted with reduce = %s; legal: direct, quad, staged; nearest: store=quad",

@@ -148,7 +148,8 @@ hd_reduce_slots hd_schedule_reduce_slots(const hd_problem *p, const hd_schedule 
                        .strips = each / HD_STRIP_ROWS / own.warps,
                        .rows = unit / each * own.warps};
   x.n = x.blocks * x.across * (x.rows + p->scale_d);
-  x.n_bytes = (s->tile_n / x.across * (int32_t)sizeof(float) + LINE - 1) / LINE * LINE;
+  int32_t columns = s->tile_n / hd_schedule_owners(p, s) / x.across;
+  x.n_bytes = (columns * (int32_t)sizeof(float) + LINE - 1) / LINE * LINE;
   return x;
 }
 
