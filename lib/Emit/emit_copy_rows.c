@@ -3,7 +3,8 @@
 enum {
   MAX_CHUNKS = 256, /* per thread */
   MAX_HOISTED = 8,  /* loose chunks whose row and column are kept in registers */
-  MAX_POINTERS = 8  /* of cp.async: chunks whose addresses may be kept in registers, too */
+  MAX_POINTERS = 8, /* of cp.async: chunks whose addresses may be kept in registers, too */
+  MAX_HELD = 16     /* chunks whose row indices are kept in registers */
 };
 
 /* ---- values that depend only on the thread ---- */
@@ -228,8 +229,30 @@ static LLVMValueRef hide(hd_emitter *e, LLVMValueRef pointer) {
 
 typedef struct row_index {
   LLVMValueRef at, left, n_rows; /* indices from chunk 0's row on; their number; rows of B */
-  LLVMValueRef of[MAX_POINTERS]; /* row indices of chunks i, i + 1, …; -1: no row */
+  LLVMValueRef *of; /* row indices of chunks i, i + 1, …; -1: no row */
+  int32_t n_loaded; /* of all chunks, before the loop; 0: MAX_POINTERS of them at a time */
 } row_index;
+
+/* The indices of a tile are the same for all of its k-blocks. They are loaded where the tile's first
+ * row is computed, before the loop over k. Loading them in each iteration takes longer than the
+ * copies: ptxas loads them one after the other. */
+static bool go_before_loop(hd_emitter *e, const hd_rows_copy *c) {
+  LLVMValueRef at = LLVMIsAInstruction(hd_emit_get1(e, hd_copy_rows_row(c->op)));
+  if (!at || LLVMIsATerminatorInst(at))
+    return false;
+  LLVMBasicBlockRef block = LLVMGetInstructionParent(at);
+  do
+    at = LLVMGetNextInstruction(at);
+  while (LLVMIsAPHINode(at));
+  LLVMPositionBuilder(e->b, block, at);
+  return true;
+}
+
+static void load_index(hd_emitter *e, const hd_rows_copy *c, int64_t i, int64_t end,
+                       row_index *index) {
+  for (int64_t j = i; j < end; j++)
+    index->of[j - i] = hd_emit_index(e, index->at, index->left, j * c->row_step);
+}
 
 static heddle_status open_index(hd_emitter *e, const hd_rows_copy *c, row_index *index) {
   LLVMValueRef at;
@@ -240,19 +263,34 @@ static heddle_status open_index(hd_emitter *e, const hd_rows_copy *c, row_index 
                     "gather_b of rows of %lld chunks by %lld threads; legal: a multiple of them",
                     (long long)c->per_row, (long long)c->threads);
   HD_TRY(hd_emit_arg(e, c->op, HD_ARG_GATHER_B, &at));
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
+  bool before = c->n_mine <= MAX_HELD && go_before_loop(e, c);
   LLVMValueRef first = hd_emit_add(e, hd_emit_get1(e, hd_copy_rows_row(c->op)), c->row[0]);
   index->at = hd_emit_global_at(e, at, hd_emit_muli(e, hd_emit_widen(e, first), 4));
   index->left = hd_emit_sub(e, hd_emit_get1(e, hd_copy_rows_rows(c->op)), first);
+  index->of = HD_NEW_ARRAY(&e->arena, LLVMValueRef, before ? c->n_mine : MAX_POINTERS);
+  if (before) {
+    index->n_loaded = (int32_t)c->n_mine;
+    load_index(e, c, 0, c->n_mine, index);
+    hd_emit_at(e, here);
+  }
   return hd_emit_size(e, c->op, HD_ARG_T, HD_ATTR_T, &index->n_rows);
+}
+
+/* Hides a row index from LLVM in asm, which would keep the address of each row in two registers. */
+static LLVMValueRef hide_index(hd_emitter *e, LLVMValueRef index) {
+  return hd_emit_asm(e, e->i32, "mov.b32 $0, $1;", "=r,r", &index, 1, HD_ASM_VOLATILE);
 }
 
 /* A row that does not exist becomes zeros; its index is not used for an address. The loads of
  * MAX_POINTERS indices are in flight together. */
 static void take_row(hd_emitter *e, const hd_rows_copy *c, int64_t i, row_index *index,
                      hd_chunk *chunk) {
-  for (int64_t j = i; i % MAX_POINTERS == 0 && j < i + MAX_POINTERS && j < c->n_mine; j++)
-    index->of[j - i] = hd_emit_index(e, index->at, index->left, j * c->row_step);
-  LLVMValueRef zero = hd_emit_i32(e, 0), row = index->of[i % MAX_POINTERS];
+  int64_t end = i + MAX_POINTERS < c->n_mine ? i + MAX_POINTERS : c->n_mine;
+  if (!index->n_loaded && i % MAX_POINTERS == 0)
+    load_index(e, c, i, end, index);
+  LLVMValueRef zero = hd_emit_i32(e, 0);
+  LLVMValueRef row = index->n_loaded ? hide_index(e, index->of[i]) : index->of[i % MAX_POINTERS];
   LLVMValueRef exists = LLVMBuildICmp(e->b, LLVMIntULT, row, index->n_rows, "");
   row = hd_emit_select(e, exists, row, zero);
   chunk->src = address_of(e, c, row, col_of(e, c, i));
