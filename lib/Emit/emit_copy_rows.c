@@ -4,7 +4,7 @@ enum {
   MAX_CHUNKS = 256, /* per thread */
   MAX_HOISTED = 8,  /* loose chunks whose row and column are kept in registers */
   MAX_POINTERS = 8, /* of cp.async: chunks whose addresses may be kept in registers, too */
-  MAX_HELD = 16     /* chunks whose row indices are kept in registers */
+  MAX_HELD = 8      /* chunks whose row indices are kept in registers; 16 may spill */
 };
 
 /* ---- values that depend only on the thread ---- */
@@ -233,9 +233,9 @@ typedef struct row_index {
   int32_t n_loaded; /* of all chunks, before the loop; 0: MAX_POINTERS of them at a time */
 } row_index;
 
-/* The indices of a tile are the same for all of its k-blocks. They are loaded where the tile's first
- * row is computed, before the loop over k. Loading them in each iteration takes longer than the
- * copies: ptxas loads them one after the other. */
+/* The indices of a tile are the same for all of its k-blocks. They are loaded where the tile's
+ * first row is computed, before the loop over k. Loading them in each iteration takes longer than
+ * the copies: ptxas loads them one after the other. */
 static bool go_before_loop(hd_emitter *e, const hd_rows_copy *c) {
   LLVMValueRef at = LLVMIsAInstruction(hd_emit_get1(e, hd_copy_rows_row(c->op)));
   if (!at || LLVMIsATerminatorInst(at))

@@ -104,15 +104,17 @@ static double copy_seconds(const hd_problem *p, const hd_schedule *s, double n,
   return c->copy_s + 2 * n * (double)hd_copied_pitch(p) / c->copy_bytes;
 }
 
-/* Time to gather one stage of B. cp.async takes the same time per column for pieces of 4 and 8
+/* Time to gather one stage of B. cp.async takes the same time per column for pieces of 4, 8 and 16
  * bytes. A pitch that is not a multiple of 4 takes loads and stores of as many bytes as it aligns.
- * A column that is selected by an index takes twice as long, with its scale three times (fitted to
- * docs/bench/layers.md: 0.89 us for a stage of 64 columns). */
+ * Columns that are selected by an index take no longer in full tiles, and half as long again in the
+ * partial tiles of an uneven routing; with their scales three times as long, which was measured
+ * when indices were loaded in each stage (docs/bench/layers.md). */
 static double gather_seconds(const hd_problem *p, const hd_schedule *s, const hd_device_model *c) {
-  enum { MIN_ASYNC_BYTES = 4, BY_INDEX = 2, SCALED = 3 };
+  enum { MIN_ASYNC_BYTES = 4 };
+  const double by_index = 1.5, scaled = 3;
   int64_t pitch = pitch_bytes(p), aligned = pitch & -pitch;
   double column_s = aligned >= MIN_ASYNC_BYTES ? c->gather_column_s : c->gather_byte_s / aligned;
-  double times = hd_scales_by_index(p) ? SCALED : p->gather ? BY_INDEX : 1;
+  double times = hd_scales_by_index(p) ? scaled : p->gather ? by_index : 1;
   return c->gather_s + s->tile_n * column_s * times;
 }
 
