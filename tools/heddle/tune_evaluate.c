@@ -14,6 +14,7 @@
 #include "commands.h"
 #include "tune_commands.h"
 #include "tune_keys.h"
+#include "tune_pairs.h"
 #include "tune_plot.h"
 #include "tune_times.h"
 #include "tuned_file.h"
@@ -27,6 +28,7 @@ static const char about[] =
 static const char examples[] = "heddle tune evaluate --csv sweep.csv\n"
                                "heddle tune evaluate --db sweep.db --top 20\n"
                                "heddle tune evaluate --csv docs/bench/sweep_train.csv --keys\n"
+                               "heddle tune evaluate --csv docs/bench/sweep_defaults.csv --pairs\n"
                                "heddle tune evaluate --csv docs/bench/sweep_validate.csv "
                                "--plot model.svg\n";
 
@@ -136,10 +138,21 @@ static heddle_status evaluate(heddle_context *ctx, const all_times *all, int64_t
   return HEDDLE_OK;
 }
 
+/* `given` has the options that were given, and NULL for each of the others. */
+static int check_one_form(const char *const *given, size_t n) {
+  const char *first = NULL;
+  for (size_t i = 0; i < n; i++) {
+    if (first && given[i])
+      return cli_usage_error("tune.input", "got %s and %s; legal: one of them", first, given[i]);
+    first = first ? first : given[i];
+  }
+  return CLI_GO;
+}
+
 int tune_evaluate(int argc, char **argv) {
   source from = {0};
   int64_t top = 0;
-  bool schedules = false, keys = false;
+  bool schedules = false, keys = false, pairs = false;
   const char *plot = NULL;
   const cli_option options[] = {
       {"db", CLI_TEXT, &from.db, "FILE", TUNE_DB_ABOUT},
@@ -149,6 +162,8 @@ int tune_evaluate(int argc, char **argv) {
        "(us)"},
       {"keys", CLI_FLAG, &keys, NULL,
        "print a table instead: the best time without each key over the best time"},
+      {"pairs", CLI_FLAG, &pairs, NULL,
+       "print a table instead: the first time of each product over its second, as old over new"},
       {"plot", CLI_TEXT, &plot, "SVG",
        "draw predicted against measured times, and print the mean error of each type"},
       {"top", CLI_INT, &top, "N", "number of measurements of the search (one in twenty, 8 to 64)"},
@@ -159,10 +174,11 @@ int tune_evaluate(int argc, char **argv) {
   int code = cli_parse(&command, argc, argv, NULL, NULL);
   if (code == CLI_GO)
     code = check_source(&from);
-  if (code == CLI_GO && keys + schedules + (plot != NULL) > 1)
-    code = cli_usage_error("tune.input", "got %s and %s; legal: one of them",
-                           keys ? "--keys" : "--schedules",
-                           keys && schedules ? "--schedules" : "--plot");
+  if (code == CLI_GO)
+    code = check_one_form((const char *[]){keys ? "--keys" : NULL, pairs ? "--pairs" : NULL,
+                                           schedules ? "--schedules" : NULL,
+                                           plot ? "--plot" : NULL},
+                          4);
   if (code == CLI_GO)
     code = cli_check_numbers("tune.number", &(cli_number){"--top", top, 0, INT32_MAX}, 1);
   if (code != CLI_GO)
@@ -172,6 +188,7 @@ int tune_evaluate(int argc, char **argv) {
   heddle_status status = read_measured(ctx, &from, &m);
   if (status == HEDDLE_OK)
     status = keys        ? tune_print_keys(ctx, &m.all)
+             : pairs     ? tune_print_pairs(ctx, &m.all)
              : plot      ? tune_plot(ctx, &m.all, m.ceilings, plot)
              : schedules ? evaluate_schedules(ctx, &m.all, m.ceilings)
                          : evaluate(ctx, &m.all, top, m.ceilings);

@@ -7,12 +7,6 @@
 
 #include "Schedule/schedule.h"
 
-/* Bands of N, as in `heddle report`. */
-static const struct band {
-  const char *name;
-  int64_t most_n;
-} bands[] = {{"N <= 64", 64}, {"N = 65 .. 1023", 1023}, {"N >= 1024", INT64_MAX}};
-
 /* The gain of a key: the best time of schedules with its initial value over the best of all
  * schedules. It is 1 if the key gains nothing. */
 typedef struct gain {
@@ -34,7 +28,7 @@ static bool is_initial(const hd_schedule *s, hd_key key) {
 }
 
 static heddle_status add_product(heddle_context *ctx, const product_times *t,
-                                 gain gains[HD_N_KEYS][HD_COUNT(bands)]) {
+                                 gain gains[HD_N_KEYS][TUNE_N_BANDS]) {
   double best = INFINITY, without[HD_N_KEYS];
   bool differs[HD_N_KEYS] = {false};
   for (hd_key key = 0; key < HD_N_KEYS; key++)
@@ -49,9 +43,7 @@ static heddle_status add_product(heddle_context *ctx, const product_times *t,
       else
         differs[key] = true;
   }
-  size_t band = 0;
-  while (t->product.n > bands[band].most_n)
-    band++;
+  size_t band = tune_band_of(&t->product);
   for (hd_key key = 0; key < HD_N_KEYS; key++) {
     if (!has_initial(key) || !differs[key] || !isfinite(without[key]))
       continue;
@@ -70,7 +62,7 @@ static heddle_status add_product(heddle_context *ctx, const product_times *t,
 /* Prints the product with the largest gain of a key. */
 static void print_where(const gain *of) {
   const gain *most = of;
-  for (size_t b = 1; b < HD_COUNT(bands); b++)
+  for (size_t b = 1; b < TUNE_N_BANDS; b++)
     if (of[b].most > most->most)
       most = &of[b];
   const hd_product *p = most->where;
@@ -82,12 +74,12 @@ static void print_where(const gain *of) {
 }
 
 heddle_status tune_print_keys(heddle_context *ctx, const all_times *all) {
-  gain gains[HD_N_KEYS][HD_COUNT(bands)] = {{{0}}};
+  gain gains[HD_N_KEYS][TUNE_N_BANDS] = {{{0}}};
   for (int64_t i = 0; i < all->n; i++)
     HD_TRY(add_product(ctx, &all->list[i], gains));
   printf("| key | initial value |");
-  for (size_t b = 0; b < HD_COUNT(bands); b++)
-    printf(" %s |", bands[b].name);
+  for (size_t b = 0; b < TUNE_N_BANDS; b++)
+    printf(" %s |", tune_band_names[b]);
   printf(" maximum at |\n| --- | --- | --- | --- | --- | --- |\n");
   for (hd_key key = 0; key < HD_N_KEYS; key++) {
     char initial[HD_KEY_VALUE_TEXT];
@@ -95,7 +87,7 @@ heddle_status tune_print_keys(heddle_context *ctx, const all_times *all) {
       continue;
     hd_schedule_print_key(&hd_schedule_initial, key, initial);
     printf("| `%s` | `%s` |", hd_schedule_keys[key].name, initial);
-    for (size_t b = 0; b < HD_COUNT(bands); b++) {
+    for (size_t b = 0; b < TUNE_N_BANDS; b++) {
       const gain *g = &gains[key][b];
       if (g->n)
         printf(" %.3f; %.2f (%lld) |", exp(g->log_sum / (double)g->n), g->most, (long long)g->n);

@@ -9,6 +9,12 @@
 #include "Tune/records.h"
 #include "csv.h"
 
+const char *const tune_band_names[TUNE_N_BANDS] = {"N <= 64", "N = 65 .. 1023", "N >= 1024"};
+
+size_t tune_band_of(const hd_product *product) {
+  return product->n <= 64 ? 0 : product->n < 1024 ? 1 : 2;
+}
+
 static void add(all_times *all, const hd_product *p, bool quick, const char *schedule,
                 double seconds) {
   product_times *t = NULL;

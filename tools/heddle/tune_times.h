@@ -23,6 +23,12 @@ typedef struct all_times {
  * us, verdict, contender, d_type, and optionally promise and rounds. Single rounds and interleaved
  * times stay separate. Exactly one path is not NULL. HEDDLE_INVALID if there are no times. */
 heddle_status tune_times_read(heddle_context *ctx, const char *db, const char *csv, all_times *all);
+
+/* Bands of N, as in `heddle report`. */
+enum { TUNE_N_BANDS = 3 };
+extern const char *const tune_band_names[TUNE_N_BANDS];
+size_t tune_band_of(const hd_product *product);
+
 /* Calls `each` with the model's prediction for every schedule; stops at a failure. */
 typedef heddle_status tune_predicted(void *user, const product_times *product,
                                      const hd_timed *timed, const hd_cost *cost);
