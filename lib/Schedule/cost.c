@@ -87,13 +87,14 @@ bool hd_copy_serves(const hd_problem *p) { return p->gather || pitch_bytes(p) % 
 
 /* Whether a warpgroup gathers B in small pieces: rows are selected by index, or the pitch is not
  * legal in a tensor map (a pitch that the launch gives counts as that of whole rows), and B is not
- * copied first. Gathering by index costs nothing for tiles of up to 32 columns, and with f32 block
- * scales by index for up to 16 (docs/bench/layers.md). */
+ * copied first; or the schedule asks for it. Gathering by index costs nothing for tiles of up to 32
+ * columns, and with f32 block scales by index for up to 16 (docs/bench/layers.md). */
 static bool is_gathered(const hd_problem *p, const hd_schedule *s) {
   enum { NARROW = 32, NARROW_SCALED = 16 };
   int32_t narrow = hd_scales_by_index(p) ? NARROW_SCALED : NARROW;
   bool hides = pitch_bytes(p) % MAP_ALIGN == 0 && s->tile_n <= narrow;
-  return hd_copy_serves(p) && s->b_path != HD_B_COPIED && !hides;
+  bool asked = s->b_path == HD_B_GATHER;
+  return (asked || (hd_copy_serves(p) && s->b_path != HD_B_COPIED)) && !hides;
 }
 
 /* Time of the preceding copy of B: a fixed time, and each byte read and written once. */
