@@ -232,7 +232,8 @@ static void run_one(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     hd_ck_undecided(m, step->op, "an op whose effects the checker does not know yet");
 }
 
-/* Skips cursors, and loops that carry nothing else: they do not affect control flow. */
+/* Skips cursors, and loops that carry nothing else: they do not affect control flow. Groups do:
+ * they determine the number of tiles, and so the pieces of stream-K. */
 static void list_one(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_type_kind makes = step->n_results ? step->op->results[0]->type.kind : HD_TYPE_CURSOR;
   hd_op_kind kind = step->op->kind;
