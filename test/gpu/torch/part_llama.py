@@ -3,7 +3,8 @@
 Weights are cold: 218 MB of a layer (fp8, sparse: 68 MB) pass through L2 between two uses of one matrix. All contenders
 have the same projections (q, k, v in one; gate and up in one) and the same attention, and run in interleaved rounds.
 Heddle's SwiGLU is in the kernel of gate and up; for the others torch.compile fuses what it can.
-`--dense MODE`: mode of torch.compile (max-autotune takes minutes); default: the default mode, with cuBLAS matmuls.
+Dense runs under torch.compile's default mode, with cuBLAS matmuls. `--dense MODE`: under another mode besides
+(max-autotune takes minutes).
 `--only A,B`: only these contenders, and "dense bf16". `--ready`: Heddle's kernels read their weights before the
 predecessor kernel has ended, and Inductor's kernels allow this (programmatic dependent launch). `--no-fuse-add`: residuals
 are added behind Heddle's kernels, not in them. `--fold-norms`: the weights of the norms are multiplied into Heddle's bf16
@@ -18,7 +19,8 @@ from torch import nn
 
 import heddle.torch as ht
 
-TOKENS = (1, 64, 512, 4096)
+ORDER = [int(n) for n in args.tokens.split(",")]  # as they are measured
+TOKENS = sorted(ORDER)
 if args.ready:
     ht.settings["weights_ready"] = True
     if hasattr(torch._inductor.config.triton, "enable_pdl"):
@@ -82,13 +84,18 @@ def compiled(module, mode="default"):
 
 
 CONTENDERS = {
-    "dense bf16": lambda: compiled(block(), args.dense),
+    "dense bf16": lambda: compiled(block()),
     "heddle bf16": lambda: compiled(ht.sparsify(block(), compile=False, fold_norms=NORMS if args.fold_norms else False)),
     "cusparselt bf16": lambda: compiled(replace(block(), lambda l: torch.compiler.disable(Cusparselt(l, False)))),
     "dense fp8": lambda: compiled(replace(block(), DenseFp8)),
     "heddle fp8": lambda: compiled(ht.sparsify(block(), dtype=F8, compile=False)),
     "cusparselt fp8": lambda: compiled(replace(block(), lambda l: torch.compiler.disable(Cusparselt(l, True)))),
 }
+
+TUNED = [] if args.dense == "default" else [f"{args.dense} bf16", f"{args.dense} fp8"]
+if TUNED:
+    CONTENDERS[TUNED[0]] = lambda: compiled(block(), args.dense)
+    CONTENDERS[TUNED[1]] = lambda: compiled(replace(block(), DenseFp8), args.dense)
 
 
 def graphs_of(models, n):
@@ -111,14 +118,14 @@ for name, make in CONTENDERS.items():
         models[name] = make()
     except Exception as error:
         print(f"{name}: {type(error).__name__}: {str(error)[:160]}")
-rows, order = {}, (4096, 1, 512, 64)
+rows = {}
 if args.profile:
     with torch.no_grad():
         for name, graph in graphs_of(models, args.profile).items():
             print(f"-- {name}, {args.profile} tokens\n" + kernels_of(graph.replay))
     finish("profiled")
 with torch.no_grad():
-    for n in order:
+    for n in ORDER:
         if left() < 10:
             print(f"{n} tokens: out of time")
             continue
@@ -128,19 +135,19 @@ with torch.no_grad():
 names = list(models)
 print(f"weights_ready: {args.ready}, Inductor's PDL: {getattr(torch._inductor.config.triton, 'enable_pdl', None)}, "
       f"workspaces: {not args.no_workspace}, residuals in the kernel: {not args.no_fuse_add}, norms folded: {args.fold_norms}")
-print("us      " + "".join(f"{n:>12}" for n in TOKENS if n in rows))
+print("us        " + "".join(f"{n:>12}" for n in TOKENS if n in rows))
 for name in names:
-    print(f"{name:16}" + "".join(f"{rows[n].get(name, float('nan')) * 1e6:12.1f}" for n in TOKENS if n in rows))
+    print(f"{name:18}" + "".join(f"{rows[n].get(name, float('nan')) * 1e6:12.1f}" for n in TOKENS if n in rows))
 nan = float("nan")
-for ours, others in (("heddle bf16", ("dense bf16", "cusparselt bf16")),
-                     ("heddle fp8", ("dense bf16", "dense fp8", "cusparselt fp8"))):
+for ours, others in (("heddle bf16", ("dense bf16", *TUNED[:1], "cusparselt bf16")),
+                     ("heddle fp8", ("dense bf16", "dense fp8", *TUNED, "cusparselt fp8"))):
     for other in others:
         if ours not in models or other not in models:
             continue
         ratios = {n: rows[n].get(other, nan) / rows[n].get(ours, nan) for n in TOKENS if n in rows}
-        print(f"{ours} over {other:16}" + "".join(f"{r:9.2f}" for r in ratios.values()))
+        print(f"{ours} over {other:18}" + "".join(f"{r:9.2f}" for r in ratios.values()))
         note(f"{ours} over {other}", ratios)
 note("us", {n: {name: t * 1e6 for name, t in row.items()} for n, row in rows.items()})
 shown = [f"{rows[n].get('dense bf16', nan) / rows[n].get('heddle bf16', nan):.2f}" for n in TOKENS if n in rows]
-finish(f"bf16 over dense (torch.compile {args.dense}) at {', '.join(str(n) for n in TOKENS if n in rows)} tokens: "
+finish(f"bf16 over dense (torch.compile, default mode) at {', '.join(str(n) for n in TOKENS if n in rows)} tokens: "
        f"{', '.join(shown)}", len(rows) < len(TOKENS))

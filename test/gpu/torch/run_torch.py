@@ -1,5 +1,5 @@
-"""run_torch.py --out DIR [PART...] [--OPTION...]: runs the parts in sequence, each in its own process; prints a table
-at the end. Options are those of the parts (common.py)."""
+"""run_torch.py --out DIR [PART...] [--seconds S] [--OPTION...]: runs the parts in sequence, each in its own process;
+prints a table at the end. S: seconds of each part, instead of its own. Other options are those of the parts (common.py)."""
 import argparse
 import json
 import os
@@ -12,17 +12,19 @@ SECONDS = {"llama": 150, "overhead": 10, "checks": 110, "cases": 75, "hostile": 
            "experts": 30}
 parser = argparse.ArgumentParser()
 parser.add_argument("--out", required=True)
+parser.add_argument("--seconds", type=int)
 parser.add_argument("parts", nargs="*", default=[])
 args, options = parser.parse_known_args()
 here, failed = os.path.dirname(os.path.abspath(__file__)), 0
 lines = []
 for part in args.parts or SECONDS:
+    seconds = args.seconds or SECONDS[part]
     start, log = time.time(), os.path.join(args.out, part + ".txt")
-    command = [sys.executable, os.path.join(here, f"part_{part}.py"), "--seconds", str(SECONDS[part]), "--json",
+    command = [sys.executable, os.path.join(here, f"part_{part}.py"), "--seconds", str(seconds), "--json",
                os.path.join(args.out, part + ".json"), *options]
     try:  # a part limits its own time; this timeout is for one that hangs
         with open(log, "w") as stream:
-            code = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, timeout=2 * SECONDS[part] + 60).returncode
+            code = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, timeout=2 * seconds + 60).returncode
     except subprocess.TimeoutExpired:
         code = "timeout"
     text = open(log).read()
