@@ -14,6 +14,7 @@ contender at N tokens, instead of the comparison."""
 import torch
 import torch._inductor.config
 from common import DEVICE, args, capture, finish, kernels_of, left, note, time_graphs
+from contenders import F8, Cusparselt, DenseFp8, compiled
 from llama_block import NORMS, Block
 from torch import nn
 
@@ -27,42 +28,6 @@ if args.ready:
         torch._inductor.config.triton.enable_pdl = True
 ht.settings["workspace"], ht.settings["fuse_add"] = not args.no_workspace, not args.no_fuse_add
 ht.settings["fuse_norm"] = {"always": "always", "off": False}.get(args.fold_norms, True)
-F8 = torch.float8_e4m3fn
-
-
-class DenseFp8(nn.Module):
-    """fp8 with row and token scales, by torch._scaled_mm."""
-
-    def __init__(self, layer):
-        super().__init__()
-        q, scale = ht.quantize_rows(layer.weight.detach())
-        self.register_buffer("q", q), self.register_buffer("scale", scale)
-
-    def forward(self, x):
-        q, scale = ht.quantize_rows(x)
-        return torch._scaled_mm(q, self.q.t(), scale[:, None], self.scale[None, :], out_dtype=torch.bfloat16)
-
-
-class Cusparselt(nn.Module):
-    """torch._cslt_sparse_mm with its own search; bf16, or fp8 without scales. Tokens are padded to 16, its minimum."""
-
-    def __init__(self, layer, fp8):
-        super().__init__()
-        weight = ht.prune(layer.weight.detach())
-        self.fp8 = fp8
-        weight = weight.to(F8) if fp8 else weight
-        self.register_buffer("w", torch._cslt_compress(weight))
-        self.k, self.alg = weight.shape[1], {}
-
-    def forward(self, x):
-        n = x.shape[0]
-        x = nn.functional.pad(x, (0, 0, 0, -n % 16))
-        x = x.to(F8) if self.fp8 else x
-        more = {"out_dtype": torch.bfloat16} if self.fp8 else {}
-        if x.shape not in self.alg:
-            self.alg[x.shape] = torch._cslt_sparse_mm_search(self.w, x.t(), **more)
-        y = torch._cslt_sparse_mm(self.w, x.t(), transpose_result=True, alg_id=self.alg[x.shape], **more)
-        return y[:n]
 
 
 def replace(block, make):
@@ -76,11 +41,6 @@ def block():
     with torch.device(DEVICE):
         made = Block() if DEVICE == "cuda" else Block(256, 4, 2, 512)
     return made.eval().requires_grad_(False)
-
-
-def compiled(module, mode="default"):
-    """torch.compile for the ops between the matmuls, separately for each shape."""
-    return torch.compile(module, dynamic=False, mode=None if mode == "default" else mode + "-no-cudagraphs")
 
 
 CONTENDERS = {
