@@ -80,11 +80,12 @@ void hd_ck_machine_free(hd_ck_machine *m) {
 
 /* --- ops ------------------------------------------------------------------------------------ */
 
-/* Thread-issued ops run in one lane of the role's first warp. */
+/* Thread-issued ops run in one lane of the role's first warp, or of the `warp` of the op. */
 static bool is_mine(const hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
   if (hd_op_get_info(step->op->kind)->issuer != HD_BY_THREAD)
     return true;
-  return w->index == (step->role < 0 ? 0 : m->program->roles[step->role].warp_lo);
+  int32_t first = step->role < 0 ? 0 : m->program->roles[step->role].warp_lo;
+  return w->index == first + hd_op_int(step->op, HD_ATTR_WARP, 0);
 }
 
 static void wait_copies(hd_ck_warp *w, const hd_ck_step *step) {

@@ -173,6 +173,12 @@ hd_rows_place hd_emit_place_rows(hd_emitter *e, const hd_rows_copy *c) {
   return p;
 }
 
+/* Whether no chunk is cut by the end of a row. */
+static bool has_whole_chunks(const hd_rows_copy *c) {
+  const hd_op *bytes = hd_emit_def(hd_copy_rows_row_bytes(c->op));
+  return bytes && bytes->kind == HD_OP_CONST && hd_op_int(bytes, HD_ATTR_VALUE, 1) % c->vec == 0;
+}
+
 /* A whole chunk, a chunk cut by the row's end, or nothing. Uses comparisons on purpose: for a
  * constant `bytes`, ptxas 13.0 miscompiles max(min(bytes - col, vec), 0) to max(col - bytes, 0)
  * (VIADDMNMX with the wrong sign), so that every copy of an unrolled prologue loads zeros. */
@@ -184,36 +190,58 @@ LLVMValueRef hd_emit_chunk_bytes(hd_emitter *e, const hd_rows_copy *c, LLVMValue
   return hd_emit_select(e, is_cut, cut, hd_emit_i32(e, c->vec));
 }
 
-hd_chunk hd_emit_chunk(hd_emitter *e, const hd_rows_copy *c, const hd_rows_place *p, int64_t i,
-                       LLVMValueRef src) {
+/* exists (i1): whether the chunk's row of B does; NULL: it does. */
+static hd_chunk make_chunk(hd_emitter *e, const hd_rows_copy *c, const hd_rows_place *p, int64_t i,
+                           LLVMValueRef src, LLVMValueRef exists) {
   bool down = c->order == HD_CHUNKS_DOWN;
   LLVMValueRef row = down ? hd_emit_i32(e, i * c->row_step) : row_of(e, c, i);
-  LLVMValueRef col = col_of(e, c, i), size = hd_emit_chunk_bytes(e, c, p->bytes, col);
+  LLVMValueRef col = col_of(e, c, i), there = hd_emit_lt(e, row, p->rows);
+  if (exists)
+    there = hd_emit_and(e, there, exists);
+  bool whole = has_whole_chunks(c);
+  LLVMValueRef size = whole ? hd_emit_i32(e, c->vec) : hd_emit_chunk_bytes(e, c, p->bytes, col);
+  if (whole)
+    there = hd_emit_and(e, there, hd_emit_lt(e, col, p->bytes));
   LLVMValueRef byte = c->period ? c->base[i % c->period] : byte_of(e, c, row, col);
   return (hd_chunk){
-      .src = !i ? p->source : down ? src : source_of(e, c, row, col),
+      .src = !i && !exists ? p->source : down ? src : source_of(e, c, row, col),
       .dst = hd_emit_add(e, p->slot, byte),
       .offset = c->period ? i / c->period * c->stride : 0,
-      .size = hd_emit_select(e, hd_emit_lt(e, row, p->rows), size, hd_emit_i32(e, 0)),
+      .size = hd_emit_select(e, there, size, hd_emit_i32(e, 0)),
+      .there = whole ? there : NULL,
       .mine = i == c->n_mine - 1 ? c->last_is_mine : NULL};
+}
+
+hd_chunk hd_emit_chunk(hd_emitter *e, const hd_rows_copy *c, const hd_rows_place *p, int64_t i,
+                       LLVMValueRef src) {
+  return make_chunk(e, c, p, i, src, NULL);
 }
 
 /* ---- cp.async ---- */
 
 /* Copies of 16 bytes bypass L1 (.cg), which only this size can. Bytes that do not exist become
- * zeros (src-size). Returns src + step (step NULL: nothing). The asm does the addition, because
- * LLVM's strength reduction takes time quadratic in the length of the chain. */
+ * zeros (src-size). If the size is one of two constants, and ptxas sees both, the copy takes seven
+ * instructions less; LLVM would make more than one select of them. Returns src + step (step NULL:
+ * nothing). The asm does the addition, because LLVM's strength reduction takes time quadratic in
+ * the length of the chain. */
 static LLVMValueRef copy_async(hd_emitter *e, const hd_chunk *chunk, int64_t vec,
                                LLVMValueRef step) {
   int at = step ? 1 : 0; /* of the operands */
+  const char *select =
+      chunk->there ? hd_arena_printf(&e->arena, ".reg .b32 n; selp.b32 n, %lld, 0, $%d;\n\t",
+                                     (long long)vec, at + 2)
+                   : "";
+  const char *size = chunk->there ? "n" : hd_arena_printf(&e->arena, "$%d", at + 2);
   const char *text = hd_arena_printf(
-      &e->arena, "cp.async.%s.shared.global [$%d+%lld], [$%d], %lld, $%d;%s",
-      vec == 16 ? "cg" : "ca", at, (long long)chunk->offset, at + 1, (long long)vec, at + 2,
+      &e->arena, "{ %scp.async.%s.shared.global [$%d+%lld], [$%d], %lld, %s;%s }", select,
+      vec == 16 ? "cg" : "ca", at, (long long)chunk->offset, at + 1, (long long)vec, size,
       step ? "\n\tadd.s64 $0, $2, $4;" : "");
-  LLVMValueRef args[] = {chunk->dst, chunk->src, chunk->size, step};
+  const char *constraints = chunk->there ? (step ? "=l,r,l,b,l" : "r,l,b")
+                                         : (step ? "=l,r,l,r,l" : "r,l,r");
+  LLVMValueRef args[] = {chunk->dst, chunk->src, chunk->there ? chunk->there : chunk->size, step};
   LLVMBasicBlockRef join = chunk->mine ? hd_emit_if(e, chunk->mine, "last_chunk") : NULL;
-  LLVMValueRef next = hd_emit_asm(e, step ? e->global_ptr : e->none, text,
-                                  step ? "=l,r,l,r,l" : "r,l,r", args, 3 + at, HD_ASM_MEMORY);
+  LLVMValueRef next = hd_emit_asm(e, step ? e->global_ptr : e->none, text, constraints, args,
+                                  3 + at, HD_ASM_MEMORY);
   if (join)
     hd_emit_endif(e, join);
   return next;
@@ -234,8 +262,9 @@ typedef struct row_index {
 } row_index;
 
 /* The indices of a tile are the same for all of its k-blocks. They are loaded where the tile's
- * first row is computed, before the loop over k. Loading them in each iteration takes longer than
- * the copies: ptxas loads them one after the other. */
+ * first row is computed, before the loop over k, and LLVM computes the addresses of the rows there.
+ * Loading them in each iteration takes longer than the copies: ptxas loads them one after the
+ * other. */
 static bool go_before_loop(hd_emitter *e, const hd_rows_copy *c) {
   LLVMValueRef at = LLVMIsAInstruction(hd_emit_get1(e, hd_copy_rows_row(c->op)));
   if (!at || LLVMIsATerminatorInst(at))
@@ -277,24 +306,17 @@ static heddle_status open_index(hd_emitter *e, const hd_rows_copy *c, row_index 
   return hd_emit_size(e, c->op, HD_ARG_T, HD_ATTR_T, &index->n_rows);
 }
 
-/* Hides a row index from LLVM in asm, which would keep the address of each row in two registers. */
-static LLVMValueRef hide_index(hd_emitter *e, LLVMValueRef index) {
-  return hd_emit_asm(e, e->i32, "mov.b32 $0, $1;", "=r,r", &index, 1, HD_ASM_VOLATILE);
-}
-
 /* A row that does not exist becomes zeros; its index is not used for an address. The loads of
  * MAX_POINTERS indices are in flight together. */
-static void take_row(hd_emitter *e, const hd_rows_copy *c, int64_t i, row_index *index,
-                     hd_chunk *chunk) {
+static hd_chunk indexed_chunk(hd_emitter *e, const hd_rows_copy *c, const hd_rows_place *p,
+                              int64_t i, row_index *index) {
   int64_t end = i + MAX_POINTERS < c->n_mine ? i + MAX_POINTERS : c->n_mine;
   if (!index->n_loaded && i % MAX_POINTERS == 0)
     load_index(e, c, i, end, index);
-  LLVMValueRef zero = hd_emit_i32(e, 0);
-  LLVMValueRef row = index->n_loaded ? hide_index(e, index->of[i]) : index->of[i % MAX_POINTERS];
+  LLVMValueRef row = index->of[index->n_loaded ? i : i % MAX_POINTERS];
   LLVMValueRef exists = LLVMBuildICmp(e->b, LLVMIntULT, row, index->n_rows, "");
-  row = hd_emit_select(e, exists, row, zero);
-  chunk->src = address_of(e, c, row, col_of(e, c, i));
-  chunk->size = hd_emit_select(e, exists, chunk->size, zero);
+  row = hd_emit_select(e, exists, row, hd_emit_i32(e, 0));
+  return make_chunk(e, c, p, i, address_of(e, c, row, col_of(e, c, i)), exists);
 }
 
 heddle_status hd_emit_op_copy_cp_async(hd_emitter *e, const hd_op *op) {
@@ -308,9 +330,8 @@ heddle_status hd_emit_op_copy_cp_async(hd_emitter *e, const hd_op *op) {
   LLVMValueRef src = NULL;
   bool chained = copy.order == HD_CHUNKS_DOWN && !index.at;
   for (int64_t i = 0; i < copy.n_mine; i++) {
-    hd_chunk chunk = hd_emit_chunk(e, &copy, &place, i, src);
-    if (index.at)
-      take_row(e, &copy, i, &index, &chunk);
+    hd_chunk chunk = index.at ? indexed_chunk(e, &copy, &place, i, &index)
+                              : hd_emit_chunk(e, &copy, &place, i, src);
     src = copy_async(e, &chunk, copy.vec, chained && i < copy.n_mine - 1 ? place.step : NULL);
   }
   return HEDDLE_OK;

@@ -43,6 +43,7 @@ typedef struct hd_chunk {
   LLVMValueRef src, dst; /* global pointer; shared address (i32) */
   int64_t offset;        /* bytes after dst: an immediate of the store instruction */
   LLVMValueRef size;     /* bytes that exist, 0 to vec (i32) */
+  LLVMValueRef there;    /* i1: they are vec, not 0; NULL: they may be others */
   LLVMValueRef mine;     /* i1: this thread copies it; NULL: always */
 } hd_chunk;
 

@@ -133,6 +133,12 @@ static void rejoin(hd_emitter *e, const hd_op *op, LLVMBasicBlockRef join) {
   }
 }
 
+LLVMValueRef hd_emit_elect(hd_emitter *e) {
+  LLVMValueRef all = hd_emit_i32(e, -1);
+  LLVMValueRef both = hd_emit_intrinsic(e, "llvm.nvvm.elect.sync", &all, 1);
+  return LLVMBuildExtractValue(e->b, both, 1, "");
+}
+
 /* Whether this is the role's single thread; *join ends its warp's branch. Only for a thread elected
  * by elect.sync ptxas knows that it is alone; else it loops over the lanes at each copy. */
 static LLVMValueRef elect(hd_emitter *e, LLVMBasicBlockRef *join) {
@@ -141,9 +147,7 @@ static LLVMValueRef elect(hd_emitter *e, LLVMBasicBlockRef *join) {
     return e->role.elected;
   if (e->role.n_warps > 1)
     *join = hd_emit_if(e, hd_emit_eqi(e, e->role.warp, 0), "first_warp");
-  LLVMValueRef all = hd_emit_i32(e, -1);
-  LLVMValueRef both = hd_emit_intrinsic(e, "llvm.nvvm.elect.sync", &all, 1);
-  return LLVMBuildExtractValue(e->b, both, 1, "");
+  return hd_emit_elect(e);
 }
 
 heddle_status hd_emit_op_role(hd_emitter *e, const hd_op *op) {

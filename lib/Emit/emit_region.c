@@ -8,19 +8,43 @@
 /* Consecutive one-thread ops share a branch. A pure op between them is emitted before the branch,
  * so that ops after the run can use its results. */
 
-static void open_run(hd_emitter *e) {
-  if (e->elected_branch || e->role.one_thread)
-    return;
-  LLVMBasicBlockRef join = hd_emit_block(e, "everyone"), then = hd_emit_block(e, "elected");
-  e->elected_branch = LLVMBuildCondBr(e->b, e->role.elected, then, join);
-  e->elected_join = join;
-  hd_emit_at(e, then);
-}
-
 static void close_run(hd_emitter *e) {
   if (e->elected_branch)
     hd_emit_endif(e, e->elected_join);
   e->elected_branch = NULL;
+}
+
+/* The thread of the role's warp that issues copies is elected by elect.sync: for any other, ptxas
+ * loops over the lanes at each copy. */
+static void open_copies(hd_emitter *e, int64_t warp, LLVMBasicBlockRef join) {
+  LLVMBasicBlockRef own = hd_emit_block(e, "warp"), then = hd_emit_block(e, "elected");
+  LLVMValueRef is_own = hd_emit_eqi(e, e->role.warp, warp);
+  e->elected_branch = LLVMBuildCondBr(e->b, is_own, own, join);
+  hd_emit_at(e, own);
+  LLVMBuildCondBr(e->b, hd_emit_elect(e), then, join);
+  hd_emit_at(e, then);
+}
+
+static bool is_copy(const hd_op *op) {
+  return op->kind == HD_OP_BARRIER_EXPECT || op->kind == HD_OP_COPY_BULK ||
+         op->kind == HD_OP_COPY_TMA;
+}
+
+static void open_run(hd_emitter *e, const hd_op *op) {
+  int64_t warp = hd_op_int(op, HD_ATTR_WARP, 0);
+  if (e->role.one_thread || (e->elected_branch && e->elected_warp == warp))
+    return;
+  close_run(e);
+  LLVMBasicBlockRef join = hd_emit_block(e, "everyone");
+  e->elected_join = join;
+  e->elected_warp = warp;
+  if (is_copy(op) && e->role.op && e->target->sm >= 90) {
+    open_copies(e, warp, join);
+    return;
+  }
+  LLVMBasicBlockRef then = hd_emit_block(e, "elected");
+  e->elected_branch = LLVMBuildCondBr(e->b, e->role.elected, then, join);
+  hd_emit_at(e, then);
 }
 
 static bool is_pure(const hd_op *op) {
@@ -156,7 +180,7 @@ static heddle_status emit_op(hd_emitter *e, const hd_op *op) {
     return status;
   }
   if (hd_op_get_info(op->kind)->issuer == HD_BY_THREAD)
-    open_run(e);
+    open_run(e, op);
   else
     close_run(e);
   return fn(e, op);

@@ -82,6 +82,7 @@ typedef struct hd_emitter {
   const struct hd_read_ahead *ahead; /* loaded for a later stage.tile (emit_strip.h); NULL: none */
   LLVMValueRef elected_branch; /* branch around the open run of one-thread ops; NULL: none */
   LLVMBasicBlockRef elected_join;
+  int64_t elected_warp; /* of the role; its thread runs the open run */
 } hd_emitter;
 
 typedef heddle_status hd_emit_fn(hd_emitter *e, const hd_op *op);
@@ -114,6 +115,8 @@ LLVMValueRef hd_emit_xor(hd_emitter *e, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef hd_emit_and(hd_emitter *e, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef hd_emit_lt(hd_emitter *e, LLVMValueRef a, LLVMValueRef b); /* signed */
 LLVMValueRef hd_emit_eqi(hd_emitter *e, LLVMValueRef a, int64_t b);
+/* Whether this is the thread that elect.sync elects of the warp (i1). */
+LLVMValueRef hd_emit_elect(hd_emitter *e);
 LLVMValueRef hd_emit_select(hd_emitter *e, LLVMValueRef c, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef hd_emit_min(hd_emitter *e, LLVMValueRef a, LLVMValueRef b); /* signed */
 LLVMValueRef hd_emit_max(hd_emitter *e, LLVMValueRef a, LLVMValueRef b);

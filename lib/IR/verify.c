@@ -131,6 +131,16 @@ static void check_single(hd_verifier *v, const hd_op *op) {
                    "needs more than the one lane of a `single` role; legal: another role");
 }
 
+static void check_warp(hd_verifier *v, const hd_op *op) {
+  int64_t warp = hd_op_int(op, HD_ATTR_WARP, 0), n = 1;
+  if (v->role && !hd_op_has(v->role, HD_ATTR_SINGLE))
+    n = hd_op_int(v->role, HD_ATTR_N_WARPS, 1);
+  if (warp >= n)
+    hd_verify_fail(v, op, "ir.warp",
+                   "warp = %lld; legal: 0 to %lld, the warps of its role that run it",
+                   (long long)warp, (long long)n - 1);
+}
+
 static bool is_inside(const hd_region *region, const hd_region *outer) {
   while (region != outer && region->parent && region->parent->region)
     region = region->parent->region;
@@ -271,6 +281,7 @@ static void check_one(hd_verifier *v, const hd_op *op) {
   check_place(v, op);
   check_wide(v, op);
   check_single(v, op);
+  check_warp(v, op);
   check_args(v, op);
   check_links(v, op);
   check_types(v, op, op->operands, op->n_operands, info->operands, "operand");

@@ -56,6 +56,7 @@ static const struct range_rule {
     {HD_ATTR_MIN_CTAS, 1, 32, 1},
     {HD_ATTR_WARP_LO, 0, 31, 1},
     {HD_ATTR_N_WARPS, 1, 32, 1},
+    {HD_ATTR_WARP, 0, 31, 1},
     {HD_ATTR_REGISTERS, 24, 256, 8},
     {HD_ATTR_MAX, 1, HD_SIZE_MOST, 1},
     {HD_ATTR_AT_MOST, 1, HD_SIZE_MOST, 1},

@@ -80,6 +80,23 @@ static heddle_status keep_rolled(void *user, hd_op *op) {
   return HEDDLE_OK;
 }
 
+typedef struct deal {
+  hd_module *module;
+  int64_t n;
+} deal;
+
+/* The bulk copies of a stage take turns at the warps: one thread that issues all of them would take
+ * longer than its part of the rows that the warps gather. */
+static heddle_status deal_copy(void *user, hd_op *op) {
+  deal *d = user;
+  if (op->kind != HD_OP_COPY_BULK)
+    return HEDDLE_OK;
+  int64_t warp = d->n++ % PRODUCER_WARPS;
+  if (warp)
+    hd_op_set_int(d->module, op, HD_ATTR_WARP, warp);
+  return HEDDLE_OK;
+}
+
 static void split(hd_module *m, hd_op *kernel, hd_op *consumer) {
   hd_builder b = hd_builder_before(m, consumer);
   hd_value_map map = {0};
@@ -95,7 +112,9 @@ static void split(hd_module *m, hd_op *kernel, hd_op *consumer) {
   hd_op_set_str(m, consumer, HD_ATTR_NAME, "consumer");
   hd_op_set_int(m, producer, HD_ATTR_N_WARPS, PRODUCER_WARPS);
   hd_op_set_int(m, consumer, HD_ATTR_WARP_LO, PRODUCER_WARPS);
-  if (!gathers)
+  if (gathers)
+    hd_walk(producer->regions[0], deal_copy, &(deal){m, 0});
+  else
     hd_op_set_flag(m, producer, HD_ATTR_SINGLE);
   set_registers(m, kernel, producer, consumer, threads, gathers);
   hd_op_set_int(m, kernel, HD_ATTR_THREADS, threads);

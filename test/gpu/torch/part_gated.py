@@ -34,10 +34,10 @@ def pair(layer, dtype=None):
 CONTENDERS = {
     "dense bf16": lambda l: compiled(Gated(l)),
     "cusparselt bf16": lambda l: compiled(Gated(torch.compiler.disable(Cusparselt(l, False)))),
-    "heddle bf16": pair,
+    "heddle bf16": lambda l: compiled(pair(l)),
     "dense fp8": lambda l: compiled(Gated(DenseFp8(l))),
     "cusparselt fp8": lambda l: compiled(Gated(torch.compiler.disable(Cusparselt(l, True)))),
-    "heddle fp8": lambda l: pair(l, F8),
+    "heddle fp8": lambda l: compiled(pair(l, F8)),
 }
 
 
