@@ -1,6 +1,7 @@
 /* The ring of stages: its barriers and its producer. */
 #include "Passes/insert_ring.h"
 #include "Passes/arith.h"
+#include "Schedule/resources.h"
 
 hd_op *hd_build_on(hd_builder *b, hd_op_kind kind, hd_value *barrier, hd_value *cursor) {
   return hd_build_op(b, kind, (hd_type){0}, 2, barrier, cursor);
@@ -89,20 +90,6 @@ static void place_fill(hd_ring *r, const hd_region *body, bool is_ahead, int64_t
   hd_op_set_int(r->module, expect, HD_ATTR_BYTES, bytes);
 }
 
-static int64_t min(int64_t x, int64_t y) { return x < y ? x : y; }
-
-/* A stage whose rows are copied by cp.async is signalled `lag` iterations later, when the copies
- * have landed; the next stages are issued meanwhile. One large stage covers the latency; a larger
- * lag only delays the signal: on an H200 256 x 128 takes 45 us with two stages of 128 rows in
- * flight, 58 us with three. The ring must also hold the stages that are read. */
-static int64_t lag_of(const hd_ring *r, const hd_op *copy) {
-  enum { COVERING_ROWS = 256 };
-  int64_t rows = hd_op_int(copy, HD_ATTR_ROWS, 1);
-  int64_t covering = rows < COVERING_ROWS ? (COVERING_ROWS + rows - 1) / rows : 1;
-  int64_t room = r->stages > 2 ? r->stages - 2 : 0;
-  return min(covering, min(r->stages / 2, room));
-}
-
 static void wait_copies(hd_ring *r, hd_builder *b, int64_t pending) {
   hd_op *wait = hd_build_op(b, HD_OP_CP_ASYNC_WAIT, (hd_type){0}, 0);
   hd_op_set_int(r->module, wait, HD_ATTR_PENDING, pending);
@@ -132,7 +119,7 @@ static void tell_last(hd_ring *r, hd_op *loop, int64_t lag, hd_value *late) {
 static void tell_landed(hd_ring *r, hd_builder *b, hd_op *loop, const hd_op *copy) {
   const hd_region *body = loop->regions[0];
   hd_value *cursor = hd_cursor_of(copy);
-  int64_t lag = lag_of(r, copy);
+  int64_t lag = hd_schedule_gather_lag(r->stages, hd_op_int(copy, HD_ATTR_ROWS, 1));
   hd_build_op(b, HD_OP_CP_ASYNC_COMMIT, (hd_type){0}, 0);
   wait_copies(r, b, lag);
   if (!lag) {

@@ -49,6 +49,7 @@ typedef struct unit {
   double shared_a; /* fraction of A's reads that another tile of the row makes, too */
   double residents; /* CTAs resident on an SM */
   double stage_factor; /* of a stage's time, for what the resources do not explain */
+  double landing_s; /* per stage: latency of gathered rows over the stages in flight; 0: TMA */
 } unit;
 
 static double ceil_div(double x, double y) { return ceil(x / y); }
@@ -97,26 +98,37 @@ static bool is_gathered(const hd_problem *p, const hd_schedule *s) {
   return (asked || (hd_copy_serves(p) && s->b_path != HD_B_COPIED)) && !hides;
 }
 
-/* Time of the preceding copy of B: a fixed time, and each byte read and written once. */
+/* Time of the preceding copy of B: a fixed time, and each byte read and written once. By index it
+ * takes half as long again (100 us for 32768 rows of 4096 bytes, 26 for 8192). */
 static double copy_seconds(const hd_problem *p, const hd_schedule *s, double n,
                            const hd_device_model *c) {
+  const double by_index = 1.5;
   if (s->b_path != HD_B_COPIED)
     return 0;
-  return c->copy_s + 2 * n * (double)hd_copied_pitch(p) / c->copy_bytes;
+  double bytes = 2 * n * (double)hd_copied_pitch(p) * (p->gather ? by_index : 1);
+  return c->copy_s + bytes / c->copy_bytes;
 }
 
-/* Time to gather one stage of B. cp.async takes the same time per column for pieces of 4, 8 and 16
+/* Time to gather one stage of B. cp.async takes the same time per column for pieces of 4 and 8
  * bytes. A pitch that is not a multiple of 4 takes loads and stores of as many bytes as it aligns.
- * Columns that are selected by an index take no longer in full tiles, and half as long again in the
- * partial tiles of an uneven routing; with their scales three times as long, which was measured
- * when indices were loaded in each stage (docs/bench/layers.md). */
+ * Columns that are selected by an index have aligned rows, in pieces of 16 bytes: a fifth of the
+ * time if the addresses of the rows are kept for all k-blocks, else two thirds; with their scales
+ * three times as long, which was measured when indices were loaded in each stage
+ * (docs/bench/layers.md). */
 static double gather_seconds(const hd_problem *p, const hd_schedule *s, const hd_device_model *c) {
-  enum { MIN_ASYNC_BYTES = 4 };
-  const double by_index = 1.5, scaled = 3;
+  enum { MIN_ASYNC_BYTES = 4, KEPT_ROWS = 128 };
+  const double kept = 0.22, computed = 0.68, scaled = 3;
   int64_t pitch = pitch_bytes(p), aligned = pitch & -pitch;
   double column_s = aligned >= MIN_ASYNC_BYTES ? c->gather_column_s : c->gather_byte_s / aligned;
+  double by_index = s->tile_n <= KEPT_ROWS ? kept : computed;
   double times = hd_scales_by_index(p) ? scaled : p->gather ? by_index : 1;
   return c->gather_s + s->tile_n * column_s * times;
+}
+
+/* Rows by index: a stage lands while the next ones are issued. */
+static double landing_seconds(const hd_problem *p, const hd_schedule *s, const hd_device_model *c) {
+  bool by_index = is_gathered(p, s) && p->gather && !hd_scales_by_index(p);
+  return by_index ? c->gather_latency_s / (hd_schedule_gather_lag(s->stages, s->tile_n) + 1) : 0;
 }
 
 /* A wgmma.sp of m64nN occupies the port for N/2 + 16 clocks and its warpgroup for max(N/2, 16). To
@@ -135,6 +147,7 @@ static void wgmma_clocks(unit *u) {
   u->tensor_s = (port + (s->cluster > 1 ? c->pair_clocks : 0)) / c->clock_hz;
   u->chain_s = (own + (s->wgmma_in_flight ? 0 : c->batch_clocks)) / c->clock_hz;
   u->issue_s = count_copies(u->p, s) * c->issue_clocks / c->clock_hz;
+  u->landing_s = landing_seconds(u->p, s, c);
   if (is_gathered(u->p, s))
     u->issue_s = gather_seconds(u->p, s, c);
   else if (s->b_path == HD_B_COPIED && hd_schedule_gathers(u->p, s)) /* the scales of B */
@@ -181,7 +194,7 @@ static void stage_times(const unit *u, double n_ctas, double together,
   t[HD_RESOURCE_ISSUE] = u->issue_s;
   t[HD_RESOURCE_FILL] =
       n_ctas * slowdown * (u->fill_bytes / c->fill_bytes + u->void_bytes / c->void_bytes);
-  t[HD_RESOURCE_RING] = u->load_bytes / u->ring_bytes * u->latency_s;
+  t[HD_RESOURCE_RING] = fmax(u->load_bytes / u->ring_bytes * u->latency_s, u->landing_s);
 }
 
 /* How many of n_ctas CTAs run on one SM. */
@@ -282,10 +295,11 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_m
 }
 
 /* For many columns, a stage takes longer than its resources if CTAs of a cluster, or the pieces of
- * stream-K, are at different k. */
+ * stream-K, are at different k: the longer, the wider its tile is for its height. */
 static double split_factor(const hd_schedule *s, const hd_device_model *c, double columns) {
   bool splits = hd_schedule_along_k(s) > 1 || s->stream_k;
-  return splits && columns >= LARGE_N ? c->split_stage : 1;
+  double wide = (c->split_stage - 1) / 2 * s->tile_n / s->tile_m;
+  return splits && columns >= LARGE_N ? c->split_stage + wide : 1;
 }
 
 /* Stream-K: one CTA's piece of the shared tiles. The CTA writes a partial sum for each part of its

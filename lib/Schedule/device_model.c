@@ -16,6 +16,7 @@
   .gather_s = 5e-08,                    \
   .gather_column_s = 3.7e-09,           \
   .gather_byte_s = 4.9e-08,             \
+  .gather_latency_s = 1e-06,            \
   .copy_s = 1.6e-06,                    \
   .copy_bytes = 4e+12,                  \
   .fill_bytes = 1.177e+13,              \
@@ -24,7 +25,7 @@
   .beside_splits = 0.5223,              \
   .beside_a = 0.3606,                   \
   .beside_a_in_cluster = 0.5982,        \
-  .split_stage = 1.152,                 \
+  .split_stage = 1.16,                  \
   .stream_stage = 1.156,                \
   .overlap_stage = 2.611,               \
   .overlap_power = 3.804,               \
@@ -60,6 +61,7 @@
   .gather_s = 1.548e-07,                \
   .gather_column_s = 3.039e-09,         \
   .gather_byte_s = 4.9e-08,             \
+  .gather_latency_s = 1e-06,            \
   .copy_s = 7.946e-07,                  \
   .copy_bytes = 4.8e+12,                \
   .fill_bytes = 7.802e+12,              \
@@ -142,7 +144,8 @@ static const struct rate {
     RATE(clock_hz, 1e9, 2.1e9),                    RATE(batch_clocks, 1, 300),
     RATE(pair_clocks, 1, 300),                     RATE(issue_clocks, 1, 300),
     RATE(gather_s, 0.01e-6, 5e-6),                 RATE(gather_column_s, 0.1e-9, 50e-9),
-    RATE(gather_byte_s, 1e-9, 500e-9),             RATE(fill_bytes, 1e12, 30e12),
+    RATE(gather_byte_s, 1e-9, 500e-9),             RATE(gather_latency_s, 0.2e-6, 5e-6),
+    RATE(fill_bytes, 1e12, 30e12),
     RATE(copy_s, 0.5e-6, 10e-6),                   RATE(copy_bytes, 1e12, 4.8e12),
     RATE(beside, 0.1, 1),
     RATE(beside_in_cluster, 0.1, 1.5),             RATE(beside_splits, 0.1, 1),

@@ -18,6 +18,7 @@ typedef struct hd_device_model {
   double gather_s;          /* gathered B: fixed time per stage, */
   double gather_column_s;   /* plus this time per column with cp.async, */
   double gather_byte_s;     /* or this time per column with loads of one byte */
+  double gather_latency_s;  /* from a stage's cp.async to its signal, for rows by index */
   double copy_s;            /* b=copied: fixed time of the kernel that copies B, */
   double copy_bytes;        /* and the rate of its reads and writes */
   double fill_bytes;        /* L2 to shared memory */
@@ -26,7 +27,8 @@ typedef struct hd_device_model {
   double beside_splits;     /* the same if CTAs outside a cluster split k */
   double beside_a;          /* fraction of A's traffic that remains if tiles of a row share it */
   double beside_a_in_cluster; /* the same if a cluster of two splits k */
-  double split_stage;  /* factor of a stage's time for many columns, if CTAs are at different k */
+  double split_stage;  /* factor of a stage's time for many columns, if CTAs are at different k, but
+                        * for the width of the tile */
   double stream_stage; /* factor of a stage's time in the pieces of stream-K */
   /* Exponents of the norms that combine times: 1 if they add up, larger if they overlap. */
   double overlap_stage; /* of the resources of a stage */

@@ -47,6 +47,10 @@ static inline bool hd_schedule_gathers(const hd_problem *p, const hd_schedule *s
   return p->gather && (s->b_path != HD_B_COPIED || hd_scales_by_index(p));
 }
 
+/* The iterations after which a stage whose `rows` are copied by cp.async is signalled: the copies
+ * have landed then. The next stages are issued meanwhile. */
+int64_t hd_schedule_gather_lag(int64_t stages, int64_t rows);
+
 /* ---- shared memory ---- */
 
 /* The number of f32 block scales of A (which = 0) or B (1) in a stage. */
