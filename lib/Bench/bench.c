@@ -211,6 +211,20 @@ static heddle_status compare(heddle_context *ctx, const bench *x, bool row_major
   return HEDDLE_OK;
 }
 
+/* The second matrix of ours, which no peer writes. A written guard makes it wrong, too. */
+static heddle_status check_aux(heddle_context *ctx, const bench *x, bool row_major,
+                               hd_bench_row *row) {
+  hd_product p = hd_bench_product(x->p);
+  hd_comparison c;
+  if (!p.epilogue.aux)
+    return HEDDLE_OK;
+  heddle_status status = hd_bench_host_check_aux(ctx, x->device, x->prepared->host, &p,
+                                                 &x->epilogue.aux.set[0], row_major, &c);
+  row->ok &= status == HEDDLE_OK && c.ok;
+  row->error = c.error > row->error ? c.error : row->error;
+  return status == HEDDLE_MISMATCH ? HEDDLE_OK : status;
+}
+
 /* Poison, one launch, D and its guards checked. What a predecessor is to write is poisoned, too: a
  * kernel that reads it too early is wrong. */
 static heddle_status check(heddle_context *ctx, const bench *x, const hd_contender *c,
@@ -219,12 +233,15 @@ static heddle_status check(heddle_context *ctx, const bench *x, const hd_contend
   if (row->trigger)
     HD_TRY(hd_buffer_fill(ctx, x->device, &x->b_sets.set[0], HD_POISON_BYTE));
   HD_TRY(hd_buffer_fill(ctx, x->device, d, HD_POISON_BYTE));
+  if (x->p->epilogue.aux)
+    HD_TRY(hd_buffer_fill(ctx, x->device, &x->epilogue.aux.set[0], HD_POISON_BYTE));
   HD_TRY(c->launch(ctx, c->user, 0, x->device->stream));
   HD_TRY(hd_device_sync(ctx, x->device));
   if (c->finish)
     HD_TRY(c->finish(ctx, c->user));
   HD_TRY(hd_buffer_download(ctx, x->device, d, x->d));
   HD_TRY(compare(ctx, x, c->stored == HD_STORED_ROW_MAJOR, row));
+  HD_TRY(check_aux(ctx, x, c->stored == HD_STORED_ROW_MAJOR, row));
   heddle_status guards = hd_buffer_check(ctx, x->device, d, "d");
   row->ok &= guards == HEDDLE_OK;
   return guards == HEDDLE_MISMATCH ? HEDDLE_OK : guards;

@@ -87,18 +87,55 @@ static void work_b(void *user, int32_t i) {
                 (char *)x->host->b + first * x->host->b_row_bytes, cols);
 }
 
+/* Elements of the checked rows of one matrix, and of all matrices of a batch. */
+static size_t checked_elems(const hd_bench_host *h, const hd_product *p) {
+  return h->n_checked * (size_t)p->n;
+}
+static size_t all_checked(const hd_bench_host *h, const hd_product *p) {
+  return (size_t)batch_of(p) * checked_elems(h, p);
+}
+
 const double *hd_bench_host_expected(const hd_bench_host *h, const hd_product *p, int64_t g,
                                      const double **slack) {
-  size_t at = (size_t)g * h->n_checked * (size_t)p->n;
+  size_t at = (size_t)g * checked_elems(h, p);
   *slack = h->slack + at;
   return h->expected + at;
 }
 
-/* Computes ROWS columns of the checked rows of D, for one product of a batch. */
+hd_comparison hd_bench_host_compare_aux(const hd_bench_host *h, const hd_product *p, int64_t g,
+                                        const void *aux, bool row_major) {
+  uint64_t m = (uint64_t)hd_product_d_rows(p), n = (uint64_t)p->n;
+  size_t at = all_checked(h, p) + (size_t)g * checked_elems(h, p);
+  size_t matrix_bytes = hd_product_aux_bytes(p) / (size_t)batch_of(p);
+  heddle_elem elem = p->epilogue.aux_type;
+  hd_matrix out = {(const char *)aux + (size_t)g * matrix_bytes, elem, row_major ? n : 1,
+                   row_major ? 1 : m};
+  return hd_compare_bounded(&out, n, h->checked, h->n_checked, h->expected + at, h->slack + at,
+                            hd_product_bound(p, elem));
+}
+
+heddle_status hd_bench_host_check_aux(heddle_context *ctx, const hd_device *device,
+                                      const hd_bench_host *h, const hd_product *p,
+                                      const hd_buffer *buffer, bool row_major,
+                                      hd_comparison *worst) {
+  void *aux = hd_try_malloc(ctx, hd_product_aux_bytes(p), "the second matrix");
+  heddle_status status = aux ? hd_buffer_download(ctx, device, buffer, aux) : HEDDLE_NO_MEMORY;
+  *worst = (hd_comparison){.ok = true};
+  for (int64_t g = 0; g < batch_of(p) && status == HEDDLE_OK && worst->ok; g++) {
+    hd_comparison c = hd_bench_host_compare_aux(h, p, g, aux, row_major);
+    if (!c.ok || c.error >= worst->error)
+      *worst = c;
+  }
+  hd_free(aux);
+  return status == HEDDLE_OK ? hd_buffer_check(ctx, device, buffer, "aux") : status;
+}
+
+/* Computes ROWS columns of the checked rows of D, for one product of a batch; after all of D also
+ * of the second matrix. */
 static heddle_status make_expected(const making *x, int32_t i) {
   const hd_product *p = x->p;
   const hd_bench_host *h = x->host;
-  int64_t g = i / pieces(p->n);
+  int64_t matrix = i / pieces(p->n), g = matrix % batch_of(p);
   int32_t piece = i % pieces(p->n);
   uint64_t first = (uint64_t)piece * ROWS, n = (uint64_t)rows_at(p->n, piece), k = (uint64_t)p->k;
   size_t elem_bits = heddle_elem_get(p->b)->container_bits;
@@ -116,10 +153,11 @@ static heddle_status make_expected(const making *x, int32_t i) {
   double *part = hd_try_malloc(NULL, 2 * sizeof *part * part_elems, "a part of the reference");
   if (!part)
     return HEDDLE_NO_MEMORY;
-  heddle_status status = hd_epilogue_rows(NULL, p, &h->values, &r, g, first, h->checked,
-                                          h->n_checked, part, part + part_elems);
+  heddle_status status =
+      hd_epilogue_rows(NULL, p, &h->values, &r, g, matrix >= batch_of(p), first, h->checked,
+                       h->n_checked, part, part + part_elems);
   for (size_t at = 0; at < h->n_checked && status == HEDDLE_OK; at++) {
-    size_t to = ((size_t)g * h->n_checked + at) * (size_t)p->n + first;
+    size_t to = ((size_t)matrix * h->n_checked + at) * (size_t)p->n + first;
     memcpy(h->expected + to, part + at * n, sizeof *part * n);
     memcpy(h->slack + to, part + part_elems + at * n, sizeof *part * n);
   }
@@ -139,7 +177,7 @@ static heddle_status allocate_b(heddle_context *ctx, const hd_product *p, hd_ben
   h->b_bytes = (size_t)batch_of(p) * (size_t)b_rows(p) * h->b_row_bytes;
   h->expected = h->slack = NULL;
   h->b = hd_try_malloc(ctx, h->b_bytes, "B");
-  size_t n_bytes = sizeof *h->expected * (size_t)batch_of(p) * h->n_checked * (size_t)p->n;
+  size_t n_bytes = sizeof *h->expected * all_checked(h, p) * (p->epilogue.aux ? 2 : 1);
   if (h->b)
     h->expected = hd_try_malloc(ctx, n_bytes, "the reference");
   if (h->expected)
@@ -157,7 +195,8 @@ heddle_status hd_bench_host_make(heddle_context *ctx, const hd_product *p, uint6
   HD_TRY(allocate_b(ctx, p, h));
   hd_parallel(n_jobs, pieces(batch_of(p) * b_rows(p)), work_b, &x);
   if (!x.failed)
-    hd_parallel(n_jobs, (int32_t)batch_of(p) * pieces(p->n), work_expected, &x);
+    hd_parallel(n_jobs, (int32_t)batch_of(p) * pieces(p->n) * (p->epilogue.aux ? 2 : 1),
+                work_expected, &x);
   if (x.failed)
     return hd_error(ctx, (heddle_status)x.failed, HD_NOWHERE, "bench.operands",
                     "the operands of %lld x %lld x %lld could not be made: %s", (long long)p->m,

@@ -5,6 +5,7 @@
 #define HD_BENCH_OPERANDS_H
 
 #include "Choice/product.h"
+#include "Reference/reference_compare.h"
 #include "Tune/epilogue_values.h"
 #include "heddle/sparse.h"
 
@@ -21,13 +22,22 @@ typedef struct hd_bench_host {
   size_t a_row_bytes, packed_bytes, b_row_bytes, b_bytes;
   uint64_t checked[HD_BENCH_CHECKED_ROWS]; /* rows of D, ascending */
   size_t n_checked;
-  double *expected; /* those rows, n_checked x n, for each product of a batch */
+  double *expected; /* those rows, n_checked x n, for each product of a batch; then the same of the
+                     * second matrix, if there is one */
   double *slack;    /* the error that the epilogue of a correct kernel may add, per element */
   hd_epilogue_values values;
 } hd_bench_host;
 /* expected and *slack of product g of a batch, from 0. */
 const double *hd_bench_host_expected(const hd_bench_host *host, const hd_product *product,
                                      int64_t g, const double **slack);
+/* Compares the second matrix of product g, which is stored like D; aux: those of all products. */
+hd_comparison hd_bench_host_compare_aux(const hd_bench_host *host, const hd_product *product,
+                                        int64_t g, const void *aux, bool row_major);
+/* Downloads the second matrices and compares all: *worst is the comparison of one that is wrong, or
+ * has the largest error. HEDDLE_MISMATCH: a guard of the buffer was written. */
+heddle_status hd_bench_host_check_aux(heddle_context *ctx, const hd_device *device,
+                                      const hd_bench_host *host, const hd_product *product,
+                                      const hd_buffer *aux, bool row_major, hd_comparison *worst);
 hd_bench_host *hd_bench_host_create(void);
 void hd_bench_host_free(hd_bench_host *host); /* accepts NULL */
 

@@ -209,15 +209,16 @@ static heddle_status sums_of_row(heddle_context *ctx, const hd_product *p,
 
 heddle_status hd_epilogue_rows(heddle_context *ctx, const hd_product *p,
                                const hd_epilogue_values *v, const hd_reference *sums, int64_t g,
-                               uint64_t first, const uint64_t *rows, size_t n_rows, double *out,
-                               double *slack) {
+                               bool of_aux, uint64_t first, const uint64_t *rows, size_t n_rows,
+                               double *out, double *slack) {
   size_t n = (size_t)sums->n;
-  bool pair = hd_act_is_pair(p->epilogue.act);
+  bool pair = hd_act_is_pair(p->epilogue.act), input = of_aux && p->epilogue.aux == 'i';
   double bound = hd_product_bound(p, HEDDLE_F32);
+  heddle_elem stored = of_aux ? p->epilogue.aux_type : p->d;
   hd_act act = HD_ACT_NONE;
   double *up = pair ? hd_try_malloc(ctx, n * sizeof *up, "sums of up") : NULL;
   heddle_status status = pair && !up ? HEDDLE_NO_MEMORY : HEDDLE_OK;
-  if (!pair && p->epilogue.act[0])
+  if (!pair && !input && p->epilogue.act[0])
     HD_TRY(hd_act_parse(p->epilogue.act, &act));
   for (size_t i = 0; i < n_rows && status == HEDDLE_OK; i++) {
     uint64_t row = rows[i];
@@ -228,9 +229,9 @@ heddle_status hd_epilogue_rows(heddle_context *ctx, const hd_product *p,
     if (status == HEDDLE_OK && pair)
       status = sums_of_row(ctx, p, v, sums, g, first, row + HD_PAIR_ROWS, up);
     if (status == HEDDLE_OK && pair)
-      hd_act_apply_pairs(hd_act_of_gate(p->epilogue.act), p->d, bound, n, x, up, slack + i * n);
+      hd_act_apply_pairs(hd_act_of_gate(p->epilogue.act), stored, bound, n, x, up, slack + i * n);
     else if (status == HEDDLE_OK)
-      hd_act_apply_all(act, p->d, bound, n, x, slack + i * n);
+      hd_act_apply_all(act, stored, bound, n, x, slack + i * n);
   }
   hd_free(up);
   return status;
@@ -251,7 +252,7 @@ static size_t statistics_bytes(const hd_product *p) {
   return p->epilogue.reduce ? rows * (size_t)p->n * sizeof(float) : 0;
 }
 
-static size_t aux_bytes(const hd_product *p) {
+size_t hd_product_aux_bytes(const hd_product *p) {
   return batch_of(p) * (size_t)hd_product_d_rows(p) * (size_t)p->n *
          bytes_of(p->epilogue.aux_type);
 }
@@ -262,7 +263,7 @@ heddle_status hd_epilogue_upload(heddle_context *ctx, const hd_device *device, c
   if (statistics_bytes(p))
     HD_TRY(hd_buffer_create(ctx, device, statistics_bytes(p), 0, &buffers->scale_d));
   if (p->epilogue.aux)
-    HD_TRY(hd_rotation_create(ctx, device, NULL, aux_bytes(p), n_sets, &buffers->aux));
+    HD_TRY(hd_rotation_create(ctx, device, NULL, hd_product_aux_bytes(p), n_sets, &buffers->aux));
   HD_TRY(upload(ctx, device, v->bias, v->n_bias, &buffers->bias));
   HD_TRY(upload(ctx, device, v->scale_a, v->n_scale_a, &buffers->scale_a));
   HD_TRY(upload(ctx, device, v->scale_b, v->n_scale_b, &buffers->scale_b));

@@ -31,17 +31,18 @@ heddle_status hd_epilogue_other_c(heddle_context *ctx, const hd_product *product
 void hd_epilogue_add_blocks(const hd_product *product, const hd_epilogue_values *values,
                             uint64_t first, hd_reference *reference);
 
-/* Bytes of D, of all products of a batch. */
+/* Bytes of D, and of the second matrix, of all products of a batch. */
 size_t hd_product_d_bytes(const hd_product *product);
+size_t hd_product_aux_bytes(const hd_product *product);
 /* The error bound, for hd_compare_bounded, of a correct kernel that stores D as elem. */
 double hd_product_bound(const hd_product *product, heddle_elem elem);
 
-/* Computes rows of D of product g, in the columns from first on. sums has A, B and their sizes; its
- * n is the number of columns. out and slack: n_rows x n. */
+/* Computes rows of D, or of the second matrix, of product g, in the columns from first on. sums has
+ * A and B and their sizes; its n is the number of columns. out and slack: n_rows x n. */
 heddle_status hd_epilogue_rows(heddle_context *ctx, const hd_product *product,
                                const hd_epilogue_values *values, const hd_reference *sums,
-                               int64_t g, uint64_t first, const uint64_t *rows, size_t n_rows,
-                               double *out, double *slack);
+                               int64_t g, bool of_aux, uint64_t first, const uint64_t *rows,
+                               size_t n_rows, double *out, double *slack);
 
 /* In device memory. Zero-initialise. scale_d is written by the kernel, n columns per row, and so is
  * aux, which is stored like D. */

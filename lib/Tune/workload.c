@@ -214,14 +214,34 @@ static heddle_status fetch(heddle_context *ctx, const hd_workload *w) {
   return HEDDLE_OK;
 }
 
+static heddle_status compare_aux(heddle_context *ctx, const hd_workload *w, double *error) {
+  const hd_product *p = &w->product;
+  hd_comparison c;
+  if (!p->epilogue.aux)
+    return HEDDLE_OK;
+  HD_TRY(hd_bench_host_check_aux(ctx, w->device, w->host, p, &w->epilogue.aux.set[0],
+                                 !p->d_col_major, &c));
+  *error = c.error > *error ? c.error : *error;
+  if (c.ok)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_MISMATCH, HD_NOWHERE, "tune.verify",
+                  "the second matrix is %g at [%llu, %llu], the reference's %g; relative error "
+                  "%.3g, bound %.3g",
+                  c.got, (unsigned long long)c.row, (unsigned long long)c.col, c.expected, c.error,
+                  hd_product_bound(p, p->epilogue.aux_type));
+}
+
 heddle_status hd_candidate_verify(heddle_context *ctx, const hd_candidate *c, double *error) {
   const hd_workload *w = c->workload;
   HD_TRY(hd_buffer_fill(ctx, w->device, &w->d_sets.set[0], HD_POISON_BYTE));
+  if (w->product.epilogue.aux)
+    HD_TRY(hd_buffer_fill(ctx, w->device, &w->epilogue.aux.set[0], HD_POISON_BYTE));
   HD_TRY(hd_rotated_launch(ctx, (void *)&c->loaded, 0, w->device->stream));
   HD_TRY(hd_device_sync(ctx, w->device));
   HD_TRY(fetch(ctx, w));
   *error = 0;
   for (int64_t g = 0; g < (w->product.g ? w->product.g : 1); g++)
     HD_TRY(compare(ctx, w, g, error));
+  HD_TRY(compare_aux(ctx, w, error));
   return hd_buffer_check(ctx, w->device, &w->d_sets.set[0], "d");
 }

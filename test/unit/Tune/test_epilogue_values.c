@@ -33,7 +33,7 @@ static void add_pointer(launch *l, const void *at, size_t n_bytes) {
 
 /* Sets the arguments by their names. Strides are in the order of the operands' bytes. */
 static void fill(const hd_product *p, const hd_bench_host *h, const void *packed, void *d,
-                 float *scales, const heddle_manifest *m, launch *l) {
+                 void *aux, float *scales, const heddle_manifest *m, launch *l) {
   int64_t batch = p->g ? p->g : 1, rows = hd_product_d_rows(p);
   const hd_epilogue_values *v = &h->values;
   for (size_t i = 0; i < heddle_manifest_arg_count(m); i++) {
@@ -47,6 +47,7 @@ static void fill(const hd_product *p, const hd_bench_host *h, const void *packed
                     {"b", h->b, h->b_bytes},
                     {"c", v->c, v->c_bytes},
                     {"d", d, hd_product_d_bytes(p)},
+                    {"aux", aux, hd_product_aux_bytes(p)},
                     {"bias", v->bias, v->n_bias * 4},
                     {"scale_a", v->scale_a, v->n_scale_a * 4},
                     {"scale_b", v->scale_b, v->n_scale_b * 4},
@@ -63,10 +64,12 @@ static void fill(const hd_product *p, const hd_bench_host *h, const void *packed
                    {"ldsb", v->columns ? p->n : hd_product_scales(p, 1)},
                    {"ldc", p->d_col_major ? rows : p->n},
                    {"ldd", p->d_col_major ? rows : p->n},
+                   {"ldaux", p->d_col_major ? rows : p->n},
                    {"stride_a", (int64_t)h->packed_bytes},
                    {"stride_b", p->n * p->k},
                    {"stride_c", rows * p->n},
                    {"stride_d", rows * p->n},
+                   {"stride_aux", rows * p->n},
                    {"stride_bias", 0},
                    {"stride_scale_a", 0},
                    {"stride_scale_b", 0}};
@@ -106,6 +109,21 @@ static bool compares(const hd_product *p, const hd_bench_host *h, const void *d,
   return ok;
 }
 
+static bool compares_aux(const hd_product *p, const hd_bench_host *h, const void *aux) {
+  bool ok = true;
+  for (int64_t g = 0; g < (p->g ? p->g : 1) && p->epilogue.aux; g++)
+    ok &= hd_bench_host_compare_aux(h, p, g, aux, !p->d_col_major).ok;
+  return ok;
+}
+
+/* One element of the last product's last checked row. */
+static void change_aux(const hd_product *p, const hd_bench_host *h, char *aux) {
+  int64_t rows = hd_product_d_rows(p), row = (int64_t)h->checked[h->n_checked - 1];
+  size_t bytes = heddle_elem_get(p->epilogue.aux_type)->container_bits / 8;
+  int64_t at = (p->g ? p->g - 1 : 0) * rows * p->n + (p->d_col_major ? row : row * p->n);
+  memset(aux + (size_t)at * bytes, 0x7f, bytes);
+}
+
 static void check(const char *name) {
   hd_product p;
   heddle_context *ctx = heddle_context_create();
@@ -116,10 +134,11 @@ static void check(const char *name) {
   assert_int_equal(hd_bench_host_make(ctx, &p, SEED, 1, h), HEDDLE_OK);
   size_t batch = p.g ? (size_t)p.g : 1, d_bytes = hd_product_d_bytes(&p);
   char *text = hd_product_problem(&p), *packed = malloc(batch * h->packed_bytes);
-  char *d = malloc(d_bytes);
+  char *d = malloc(d_bytes), *aux = malloc(p.epilogue.aux ? hd_product_aux_bytes(&p) : 1);
   for (size_t g = 0; g < batch; g++)
     memcpy(packed + g * h->packed_bytes, h->packed, h->packed_bytes);
   memset(d, 0xff, d_bytes);
+  memset(aux, 0xff, p.epilogue.aux ? hd_product_aux_bytes(&p) : 1);
   heddle_compile_options options = {.schedule = p.epilogue.reduce
                                                     ? "tile=128x16 stages=2 b=tma"
                                                     : "tile=64x16 stages=2 b=tma split_k=1"};
@@ -132,7 +151,7 @@ static void check(const char *name) {
   s.ptx = heddle_compiled_ptx(compiled, &s.ptx_bytes);
   assert_int_equal(heddle_manifest_read(ctx, s.manifest, s.manifest_bytes, &m), HEDDLE_OK);
   launch l = {.n = 0};
-  fill(&p, h, packed, d, scales, m, &l);
+  fill(&p, h, packed, d, aux, scales, m, &l);
   s.args = l.args;
   s.arg_bytes = l.bytes;
   s.n_args = l.n;
@@ -140,6 +159,12 @@ static void check(const char *name) {
     fail_msg("%s: %s", name, hd_first_error_text(ctx, "no text"));
   if (!compares(&p, h, d, scales))
     fail_msg("%s: D is not the reference's", name);
+  if (!compares_aux(&p, h, aux))
+    fail_msg("%s: the second matrix is not the reference's", name);
+  if (p.epilogue.aux) {
+    change_aux(&p, h, aux);
+    assert_false(compares_aux(&p, h, aux));
+  }
   h->expected[0] += 1 + h->expected[0]; /* changes one element of the first matrix */
   assert_false(compares(&p, h, d, scales));
   heddle_manifest_free(m);
@@ -149,6 +174,7 @@ static void check(const char *name) {
   hd_free(text);
   free(packed);
   free(d);
+  free(aux);
 }
 
 #define SIZES "m=64 n=24 k=128 k_major"
@@ -167,6 +193,20 @@ static void kernels_are_held_to_their_epilogues(void **state) {
       "sm_90a a=bf16 b=bf16 acc=f32 d=f32 m=64 n=24 k=304 k_major col_major scale_b=sumsq",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 " SIZES " col_major act=silu reduce=sumsq",
       "sm_90a a=e4m3 b=e4m3 acc=f32 d=e4m3 m=192 n=24 k=128 k_major col_major reduce=scale"};
+  for (size_t i = 0; i < HD_COUNT(names); i++)
+    check(names[i]);
+}
+
+static void second_matrices_too(void **state) {
+  (void)state;
+  static const char *const names[] = {
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 " SIZES " row_major act=silu aux=input:f32 bias=m c",
+      "sm_90a a=e4m3 b=e4m3 acc=f32 d=bf16 " SIZES " col_major act=gelu aux=result:f32 "
+      "scale_a=vector",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 " SIZES " col_major act=silu aux=input:bf16 g=2",
+      "sm_90a a=e4m3 b=e4m3 acc=f32 d=e4m3 m=192 n=24 k=128 k_major col_major aux=result:bf16 "
+      "reduce=scale",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 " SIZES " row_major act=swiglu aux=result:f32"};
   for (size_t i = 0; i < HD_COUNT(names); i++)
     check(names[i]);
 }
@@ -209,6 +249,7 @@ static void c_has_an_other_order(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(c_has_an_other_order),
                                      cmocka_unit_test(kernels_are_held_to_their_epilogues),
+                                     cmocka_unit_test(second_matrices_too),
                                      cmocka_unit_test(pairs_and_batches_too)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
