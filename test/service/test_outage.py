@@ -159,7 +159,8 @@ class Restarts(unittest.TestCase):
         waiter = threading.Thread(target=lambda: got.append(
             daemon.client().post("/v1/leases", claim("request-1", wait_s=60)).status))
         waiter.start()
-        time.sleep(0.5)
+        reader = daemon.client()
+        until(lambda: b"\nheddle_agents_waiting 1\n" in reader.get("/metrics").body)
         begun = time.monotonic()
         self.assertEqual(daemon.stop(), 0)
         waiter.join()
