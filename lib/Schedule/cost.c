@@ -99,7 +99,7 @@ static bool is_gathered(const hd_problem *p, const hd_schedule *s) {
 }
 
 /* Time of the preceding copy of B: a fixed time, and each byte read and written once. By index it
- * takes half as long again (100 us for 32768 rows of 4096 bytes, 26 for 8192). */
+ * takes half as long again (docs/bench/layers.md). */
 static double copy_seconds(const hd_problem *p, const hd_schedule *s, double n,
                            const hd_device_model *c) {
   const double by_index = 1.5;

@@ -34,7 +34,7 @@ class Cusparselt(nn.Module):
         self.fp8 = fp8
         weight = weight.to(F8) if fp8 else weight
         self.register_buffer("w", torch._cslt_compress(weight))
-        self.k, self.alg = weight.shape[1], {}
+        self.alg = {}
 
     def forward(self, x):
         n = x.shape[0]

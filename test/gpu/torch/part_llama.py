@@ -91,6 +91,7 @@ with torch.no_grad():
             continue
         graphs = graphs_of(models, n)
         rows[n] = time_graphs(graphs) if DEVICE == "cuda" else dict.fromkeys(graphs, 1.0)
+        print(f"{n} tokens, us: " + ", ".join(f"{name} {t * 1e6:.1f}" for name, t in rows[n].items()), flush=True)
         del graphs
 names = list(models)
 print(f"weights_ready: {args.ready}, Inductor's PDL: {getattr(torch._inductor.config.triton, 'enable_pdl', None)}, "
