@@ -147,6 +147,12 @@ bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck
   return true;
 }
 
+/* The columns that the instruction multiplies, of those in the slot. */
+static int64_t columns_of(const hd_ck_step *step, const hd_ck_region *b) {
+  bool by_row = !hd_op_has(step->op, HD_ATTR_TRANS);
+  return by_row && b->buffer->rows < step->row->n ? b->buffer->rows : step->row->n;
+}
+
 /* --- the instruction ------------------------------------------------------------------------ */
 
 /* The registers of A and metadata are read until the group completes. Neither they nor the value
@@ -180,6 +186,8 @@ void hd_ck_wgmma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   if ((ss && !read_a(m, w, step, &a)) || !hd_ck_region_of(m, w, step, b_at, cursor, &of_b) ||
       !hd_ck_read_b(m, w, step, of_b, &b))
     return;
+  int64_t multiplied = b.col + columns_of(step, &of_b);
+  b.end = multiplied < b.end ? multiplied : b.end;
   bool adds = w->env[step->args[scale]].i != 0;
   const hd_ck_frag *acc = adds ? &w->env[step->args[HD_AT_wgmma_ss_acc]].frag : &hd_ck_no_frag;
   const hd_ck_content *held = &w->env[step->args[meta]].frag.content;

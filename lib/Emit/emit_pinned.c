@@ -83,6 +83,14 @@ static const hd_value *handed_on(chain *c, const hd_op *op, int32_t index, const
   }
 }
 
+/* Whether a fragment that nothing can read yet is read behind an end in both branches of an `if`,
+ * and not behind the `if`. */
+static bool ends_in_branches(chain *c, const uses *found, const hd_value *value) {
+  return !is_end(value->op) && found->n == 1 && found->index < 0 && found->op->kind == HD_OP_IF &&
+         follow(c, found->op->regions[0], value) == READ &&
+         follow(c, found->op->regions[1], value) == READ;
+}
+
 /* Follows the fragment through a region. Returns its index in the operands of yield, READ if it is
  * read after an end (is_end), or SHARED. */
 static int32_t follow(chain *c, const hd_region *region, const hd_value *value) {
@@ -91,6 +99,10 @@ static int32_t follow(chain *c, const hd_region *region, const hd_value *value) 
     if (found.n == 1 && found.op->kind == HD_OP_YIELD) {
       add(c, value);
       return found.index;
+    }
+    if (ends_in_branches(c, &found, value)) {
+      add(c, value);
+      return READ;
     }
     const hd_value *next =
         found.n == 1 ? handed_on(c, found.op, found.index, value) : NULL;

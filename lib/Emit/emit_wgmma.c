@@ -59,9 +59,9 @@ static heddle_status check_call(hd_emitter *e, const hd_op *op, const wgmma_call
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.row",
                     "row %s with A in %s; legal: in %s", w->row->name,
                     ss ? "shared memory" : "registers", ss ? "registers" : "shared memory");
-  if (w->n_acc != w->row->operand[HD_OPERAND_D].n_regs || w->n_acc > 256)
+  if (w->n_acc < w->row->operand[HD_OPERAND_D].n_regs || w->n_acc > 256)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.registers",
-                    "the accumulators have %d registers; legal: %d, as %s takes", w->n_acc,
+                    "the accumulators have %d registers; legal: %d and more, as %s takes", w->n_acc,
                     w->row->operand[HD_OPERAND_D].n_regs, w->row->name);
   if (w->trans_b && !(w->row->modifiers & HD_MOD_TRANS_B))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.trans",
@@ -90,9 +90,13 @@ heddle_status hd_emit_op_wgmma(hd_emitter *e, const hd_op *op) {
   w.meta = hd_emit_get1(e, op->operands[ss ? 5 : 4]);
   w.scale_d = hd_emit_get1(e, op->operands[ss ? 6 : 5]);
   LLVMValueRef *d = HD_NEW_ARRAY(&e->arena, LLVMValueRef, w.n_acc);
+  int32_t n_acc = w.n_acc;
+  w.n_acc = w.row->operand[HD_OPERAND_D].n_regs;
+  for (int32_t i = w.n_acc; w.pinned == HD_NOT_PINNED && i < n_acc; i++)
+    d[i] = w.acc[i]; /* the instruction leaves them as they are */
   call_wgmma(e, &w, d);
   if (w.pinned == HD_NOT_PINNED)
-    hd_emit_set(e, op->results[0], d, w.n_acc);
+    hd_emit_set(e, op->results[0], d, n_acc);
   return HEDDLE_OK;
 }
 

@@ -46,6 +46,11 @@ static bool fits_op(const struct row_rule *rule, const hd_spec_row *row) {
           rule->scaled == (row->operand[HD_OPERAND_SCALE_A].space != HD_SPACE_NONE));
 }
 
+/* A wgmma may have accumulators for more columns than it multiplies. */
+static bool may_be_wider(const hd_spec_row *row, hd_operand_id operand) {
+  return row->family == HD_FAMILY_WGMMA_SP && operand == HD_OPERAND_D;
+}
+
 static void check_fragment(hd_verifier *v, const hd_op *op, const hd_spec_row *row, int8_t index,
                            hd_operand_id operand) {
   if (index < 0)
@@ -53,11 +58,13 @@ static void check_fragment(hd_verifier *v, const hd_op *op, const hd_spec_row *r
   const hd_operand *want = &row->operand[operand];
   hd_type type = op->operands[index]->type;
   bool typed = operand != HD_OPERAND_META;
-  if (hd_type_registers(type) != want->n_regs || (typed && type.elem != want->elem))
+  int64_t n = hd_type_registers(type);
+  bool wider = may_be_wider(row, operand), fits = wider ? n >= want->n_regs : n == want->n_regs;
+  if (!fits || (typed && type.elem != want->elem))
     hd_verify_fail(v, op, "ir.fragment",
-                   "operand %d has %d registers of %s; legal: %d of %s, like %s of the row",
-                   (int)index, (int)hd_type_registers(type), heddle_elem_get(type.elem)->name,
-                   (int)want->n_regs, typed ? heddle_elem_get(want->elem)->name : "s32",
+                   "operand %d has %d registers of %s; legal: %d%s of %s, like %s of the row",
+                   (int)index, (int)n, heddle_elem_get(type.elem)->name, (int)want->n_regs,
+                   wider ? " or more" : "", typed ? heddle_elem_get(want->elem)->name : "s32",
                    hd_operand_name(operand));
 }
 

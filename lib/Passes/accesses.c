@@ -25,6 +25,16 @@ bool hd_is_wgmma(const hd_op *op) {
   return op->kind == HD_OP_WGMMA_SS || op->kind == HD_OP_WGMMA_RS;
 }
 
+hd_value *hd_wgmma_word(const hd_op *wgmma) {
+  bool ss = wgmma->kind == HD_OP_WGMMA_SS;
+  return ss ? hd_wgmma_ss_metadata(wgmma) : hd_wgmma_rs_metadata(wgmma);
+}
+
+hd_value *hd_wgmma_columns(const hd_op *wgmma) {
+  bool ss = wgmma->kind == HD_OP_WGMMA_SS;
+  return ss ? hd_wgmma_ss_columns(wgmma) : hd_wgmma_rs_columns(wgmma);
+}
+
 void hd_accesses_find(hd_region *region, bool (*want)(const hd_op *op), hd_accesses *out) {
   HD_FOR_OPS(op, region) {
     if (want(op))

@@ -15,6 +15,7 @@ heddle_status hd_pass_unroll(hd_pass_context *pass, hd_module *module);
 heddle_status hd_pass_insert_barriers(hd_pass_context *pass, hd_module *module);
 heddle_status hd_pass_insert_fences(hd_pass_context *pass, hd_module *module);
 heddle_status hd_pass_unswitch(hd_pass_context *pass, hd_module *module);
+heddle_status hd_pass_narrow(hd_pass_context *pass, hd_module *module);
 heddle_status hd_pass_check(hd_pass_context *pass, hd_module *module);
 
 /* Detect passes that leave no attribute (hd_pass.unfit). Split: the copies have their own role if

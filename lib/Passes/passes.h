@@ -30,7 +30,7 @@ typedef struct hd_pass {
 } hd_pass;
 
 /* The pipeline in order: legalize, select_shape, tile, assign_fragments, select_operand_path,
- * build_mainloop, split_roles, unroll, insert_barriers, insert_fences, unswitch, check. */
+ * build_mainloop, split_roles, unroll, insert_barriers, insert_fences, unswitch, narrow, check. */
 const hd_pass *hd_pipeline(size_t *n);
 const hd_pass *hd_pass_find(const char *name); /* NULL: no pass of this name */
 

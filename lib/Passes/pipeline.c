@@ -57,6 +57,8 @@ static const hd_pass pipeline[] = {
      HD_LEVEL_ROLE, true, HD_N_ATTRS, unfit_to_fence},
     {"unswitch", hd_pass_unswitch, "takes the choice between boxes of B out of the producer's loop",
      HD_LEVEL_ROLE, true, HD_N_ATTRS, NULL},
+    {"narrow", hd_pass_narrow, "adds a narrower instruction for tiles with few columns",
+     HD_LEVEL_ROLE, true, HD_N_ATTRS, NULL},
     {"check", hd_pass_check, "checks the synchronisation independently of the passes before it",
      HD_LEVEL_ROLE, true, HD_N_ATTRS, NULL},
 };

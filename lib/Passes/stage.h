@@ -84,6 +84,7 @@ typedef struct hd_tile_place {
   hd_value *first_scales; /* the first slot of this warp's scales of columns; NULL: none */
   int32_t offset;     /* tensor memory: columns of a slot before those that are stored */
   hd_value *end_n;    /* the end of the product's columns */
+  hd_value *columns;  /* from col0 to end_n; NULL: however few, all of the tile are multiplied */
   hd_value *a_base;   /* i64: byte offset of the product's A; NULL: A is shared */
   hd_value *b_base, *b_g; /* i64: byte offset of B; i32: index in B's tensor map; NULL: shared */
   hd_value *is_first; /* i1: the first tile of this CTA; set only if A is prefetched */

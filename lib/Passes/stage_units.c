@@ -192,10 +192,13 @@ void hd_stage_find_place(hd_stage *st, hd_builder *b, const hd_work *w, hd_value
   place->row0 = hd_arith_const(b, HD_OP_MUL, tm, st->s.tile_m);
   place->slab0 = hd_arith_const(b, HD_OP_MUL, tm, st->s.tile_m / HD_SLAB_ROWS);
   place->col0 = hd_arith_const(b, HD_OP_MUL, tn, st->s.tile_n);
-  if (first)
+  if (first) {
     place->col0 = hd_arith(b, HD_OP_ADD, first, place->col0);
-  else
+    if (hd_schedule_half_columns(&st->p, &st->s))
+      place->columns = hd_arith(b, HD_OP_SUB, place->end_n, place->col0);
+  } else {
     place->end_n = st->arg[HD_ARG_N];
+  }
   place->b_col0 = place->col0;
   if (st->pair)
     place->b_col0 = hd_arith(b, HD_OP_ADD, place->col0,

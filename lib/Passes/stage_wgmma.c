@@ -38,7 +38,8 @@ static hd_value *load(hd_stage *st, hd_builder *b, hd_op_kind kind, hd_type type
 }
 
 static hd_value *mma(hd_stage *st, hd_builder *b, hd_value *acc, hd_value *a, hd_value *slab,
-                     hd_value *cursor, hd_value *meta, hd_value *scale_d, int32_t step) {
+                     hd_value *cursor, hd_value *meta, hd_value *scale_d, hd_value *columns,
+                     int32_t step) {
   hd_value *registers[] = {acc, a, st->sb, cursor, meta, scale_d};
   hd_value *descriptor[] = {acc, st->sa, cursor, slab, st->sb, meta, scale_d};
   hd_op *op = a ? hd_build(b, HD_OP_WGMMA_RS, registers, 6, &acc->type, 1)
@@ -46,14 +47,16 @@ static hd_value *mma(hd_stage *st, hd_builder *b, hd_value *acc, hd_value *a, hd
   hd_op_set_str(st->module, op, HD_ATTR_ROW, st->row->name);
   hd_op_set_int(st->module, op, HD_ATTR_SELECTOR, hd_stage_selector(st, step));
   hd_op_set_int(st->module, op, HD_ATTR_STEP, step);
+  if (columns)
+    hd_op_add_operand(st->module, op, columns);
   if (st->p.b.transposed)
     hd_op_set_flag(st->module, op, HD_ATTR_TRANS);
   return op->results[0];
 }
 
 /* Computes one stage: loads metadata (and A's fragments), then issues the batch. Updates acc. */
-static void compute(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value *k,
-                    hd_value *k_lo, hd_value *cursor, hd_value **acc) {
+static void compute(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                    const warp_rows *rows, hd_value *k, hd_value *cursor, hd_value **acc) {
   hd_value *word[MAX_SLABS][4], *a[MAX_SLABS][4];
   bool from_registers = st->row->a_in_registers;
   for (int32_t i = 0; i < rows->slabs_each; i++)
@@ -68,12 +71,12 @@ static void compute(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value
                                   : NULL;
     }
   hd_value *more =
-      hd_scales_promoted(&st->p) ? hd_build_i1(b, false) : hd_build_cmp(b, "ne", k, k_lo);
+      hd_scales_promoted(&st->p) ? hd_build_i1(b, false) : hd_build_cmp(b, "ne", k, place->k_lo);
   hd_value *yes = hd_build_i1(b, true);
   for (int32_t step = 0; step < st->steps; step++)
     for (int32_t i = 0; i < rows->slabs_each; i++)
       acc[i] = mma(st, b, acc[i], a[i][step], rows->slab[i], cursor, word[i][step],
-                   step ? yes : more, step);
+                   step ? yes : more, place->columns, step);
 }
 
 /* A warp's first row, counted from the first scale of A in the slot. */
@@ -126,7 +129,7 @@ static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place
   hd_stage_copy(st, &in, place, args[0], args[1]);
   hd_value *row = n_sums ? first_row(st, &in, place, rows) : NULL;
   hd_value *column = n_sums ? hd_stage_scale_column(st, &in, place) : NULL;
-  compute(st, &in, rows, args[0], place->k_lo, args[1], acc);
+  compute(st, &in, place, rows, args[0], args[1], acc);
   if (n_sums)
     promote(st, &in, rows, args[1], row, column, values, acc);
   carried[0] = hd_next_slot(&in, args[1], st->s.stages);

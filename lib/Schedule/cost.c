@@ -49,6 +49,7 @@ typedef struct unit {
   double shared_a; /* fraction of A's reads that another tile of the row makes, too */
   double residents; /* CTAs resident on an SM */
   double stage_factor; /* of a stage's time, for what the resources do not explain */
+  double halves; /* fraction of the tiles of which half the columns are multiplied */
   double landing_s; /* per stage: latency of gathered rows over the stages in flight; 0: TMA */
 } unit;
 
@@ -138,8 +139,9 @@ static void wgmma_clocks(unit *u) {
   const hd_schedule *s = u->s;
   const hd_device_model *c = u->c;
   double slabs = s->tile_m / (double)HD_SLAB_ROWS, warpgroups = s->warps_m / 4.0;
-  double port = HD_K_STEPS * slabs * (s->tile_n / 2.0 + 16);
-  double own = HD_K_STEPS * slabs / warpgroups * fmax(s->tile_n / 2.0, 16);
+  double half = s->tile_n / 2.0, mean_n = s->tile_n - u->halves * half;
+  double port = HD_K_STEPS * slabs * (mean_n / 2 + 16);
+  double own = HD_K_STEPS * slabs / warpgroups * fmax(mean_n / 2, 16);
   if (hd_scales_promoted(u->p)) { /* between a warpgroup's batches, while other ones multiply */
     port += s->warps_m * (s->tile_n / 4.0);
     own += slabs / warpgroups * (s->tile_n * 0.75);
@@ -264,8 +266,9 @@ static double written_of(const hd_problem *p) {
 
 /* tiles: the number of tiles along M and along N. */
 static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_model *c, double k,
-                    const double tiles[2]) {
+                    const double tiles[2], double halves) {
   unit u = {.p = p, .s = s, .c = c, .parts = 1, .residents = hd_schedule_residents(p, s)};
+  u.halves = halves;
   double slabs = s->tile_m / (double)HD_SLAB_ROWS;
   double a_bytes = slabs * hd_block_bytes(p->a_elem);
   double b_bytes = (double)s->tile_n * HD_K_BLOCK_BYTES;
@@ -365,13 +368,14 @@ typedef enum dealt { EVENLY, BY_ZIPF, N_DEALT } dealt; /* ORDER DEALT: cost.h */
  * distribution over groups. In a batch, every product has n columns. */
 typedef struct columns {
   double all, tiles, products;
+  double halves; /* of the tiles: those that are at most half full */
 } columns;
 
 static columns deal(const hd_problem *p, double n, double width, dealt how) {
   double g = products_of(p), sum = 0, left = n;
   columns c = {.all = n};
   if (!hd_is_grouped(p))
-    return (columns){g * n, g * ceil_div(n, width), g};
+    return (columns){g * n, g * ceil_div(n, width), g, 0};
   for (double i = 1; i <= g; i++)
     sum += 1 / i;
   for (double i = g; i > 0; i--) {
@@ -380,6 +384,7 @@ static columns deal(const hd_problem *p, double n, double width, dealt how) {
                                 : left;
     left -= size;
     c.tiles += ceil_div(size, width);
+    c.halves += size > 0 && fmod(size - 1, width) < width / 2;
     c.products += size > 0;
   }
   return c;
@@ -395,7 +400,8 @@ static hd_cost cost_of(const hd_problem *p, const hd_schedule *s, const int64_t 
   double tiles_n = of.tiles * along_n, each = of.all / of.products;
   double tiles_m = ceil_div(m, s->tile_m * along_m) * along_m;
   double units = tiles_m * tiles_n * s->split_k;
-  unit u = unit_of(p, s, c, k, (double[]){tiles_m, tiles_n / of.products});
+  double halves = hd_schedule_half_columns(p, s) ? of.halves / of.tiles : 0;
+  unit u = unit_of(p, s, c, k, (double[]){tiles_m, tiles_n / of.products}, halves);
   double a_bytes = ceil_div(m, HD_SLAB_ROWS) * ceil_div(k, hd_k_block_size(p->a_elem)) *
                    hd_block_bytes(p->a_elem);
   double of_b = p->b.shared && !hd_is_grouped(p) ? n : of.all;

@@ -385,6 +385,13 @@ int32_t hd_schedule_held_metadata(const hd_problem *p, const hd_schedule *s) {
   return 2 * words * (s->tile_m / HD_SLAB_ROWS) / (s->warps_m / 4);
 }
 
+int32_t hd_schedule_half_columns(const hd_problem *p, const hd_schedule *s) {
+  enum { MIN_COLUMNS = 64 }; /* wgmma of 16 and 32 columns take the same time (cost.c) */
+  bool halves = hd_is_grouped(p) && hd_schedule_is_wgmma(s) && s->tile_n >= MIN_COLUMNS &&
+                hd_problem_row(p, HD_FAMILY_WGMMA_SP, s->tile_n / 2, s->a_path == HD_A_REG);
+  return halves ? s->tile_n / 2 : 0;
+}
+
 /* One large stage covers the latency; a larger lag only delays the signal: on an H200 256 x 128
  * takes 45 us with two stages of 128 rows in flight, 58 us with three (measured when a stage took
  * its producer three times as many instructions). The ring must also hold the stages that are

@@ -41,6 +41,10 @@ int32_t hd_schedule_tensor_unit(const hd_problem *problem, const hd_schedule *sc
 int32_t hd_schedule_owners(const hd_problem *problem, const hd_schedule *schedule);
 int32_t hd_schedule_threads(const hd_schedule *schedule);
 
+/* The columns that a kernel with groups multiplies of a tile of which a group fills at most half:
+ * half of the tile's; 0: all of them, as no narrower instruction is faster. */
+int32_t hd_schedule_half_columns(const hd_problem *problem, const hd_schedule *schedule);
+
 /* Whether the kernel reads columns of B, or their block scales, by index. A copy of B that is made
  * ahead has its columns in order, but their f32 scales stay where they are. */
 static inline bool hd_schedule_gathers(const hd_problem *p, const hd_schedule *s) {

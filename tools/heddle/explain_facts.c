@@ -113,6 +113,11 @@ static void add_work(explained *e) {
     hd_strbuf_add(t, ", the last waves divided over k (stream-K)");
   hd_strbuf_printf(t, ", %d CTA%s per SM%s%s", s->ctas_per_sm, s->ctas_per_sm == 1 ? "" : "s",
                    s->persistent ? ", persistent" : "", sharing(s));
+  int32_t half = hd_schedule_half_columns(p, s);
+  if (half)
+    hd_strbuf_printf(t,
+                     "; where a group fills at most %d columns of a tile, only %d are multiplied",
+                     half, half);
 }
 
 void explain_schedule_facts(explained *e) {

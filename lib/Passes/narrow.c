@@ -1,0 +1,146 @@
+/* narrow: a narrower instruction for tiles with few columns.
+ *
+ * Requires   unswitch.
+ * Ensures    where wgmma have `columns` (of a group, which can end anywhere in a tile), the tile's
+ *            loop over k exists twice: if at most half of the tile's columns are used, a wgmma
+ *            multiplies the first half of B's slot only. The second half of the accumulators then
+ *            has no value. It is not stored.
+ * Why here   the copy already has its waits, arrivals and fences, which are the same: both loops
+ *            read the same stages. check sees both.
+ * Does not   change what is loaded or stored.
+ */
+#include "Passes/pass_list.h"
+
+#include "Passes/accesses.h"
+#include "Passes/arith.h"
+#include "Spec/spec.h"
+#include "Support/arena.h"
+
+/* A wgmma in the regions of an op, or NULL. */
+static const hd_op *find_wgmma(const hd_op *op) {
+  const hd_op *found = NULL;
+  for (int32_t i = 0; i < op->n_regions && !found; i++) {
+    found = hd_find_op(op->regions[i], HD_OP_WGMMA_SS);
+    found = found ? found : hd_find_op(op->regions[i], HD_OP_WGMMA_RS);
+  }
+  return found;
+}
+
+/* The same instruction with half the columns, or NULL. */
+static const hd_spec_row *half_of(const hd_spec_row *row) {
+  for (size_t i = 0; i < hd_spec_count(); i++) {
+    const hd_spec_row *half = hd_spec_get(i);
+    bool same = half->family == row->family && 2 * half->n == row->n &&
+                half->a_in_registers == row->a_in_registers;
+    for (int o = 0; o < HD_N_OPERANDS; o++)
+      same = same && half->operand[o].elem == row->operand[o].elem;
+    if (same && hd_spec_can_generate(half))
+      return half;
+  }
+  return NULL;
+}
+
+static void set_row(hd_module *m, hd_op *op, const char *name) {
+  if (hd_is_wgmma(op))
+    hd_op_set_str(m, op, HD_ATTR_ROW, name);
+  for (int32_t i = 0; i < op->n_regions; i++)
+    HD_FOR_OPS(inner, op->regions[i])
+      set_row(m, inner, name);
+}
+
+/* The ops that multiply a tile: from its loop over k to the wait for the last batch. */
+typedef struct product {
+  hd_op *first, *behind;
+} product;
+
+static product product_from(hd_op *loop) {
+  product p = {loop, loop->next};
+  for (hd_op *op = loop->next; op; op = op->next)
+    if (op->kind == HD_OP_WGMMA_WAIT || find_wgmma(op))
+      p.behind = op->next;
+  return p;
+}
+
+static bool is_used_from(const hd_op *op, const hd_value *value) {
+  for (; op; op = op->next) {
+    for (int32_t i = 0; i < op->n_operands; i++)
+      if (op->operands[i] == value)
+        return true;
+    for (int32_t i = 0; i < op->n_regions; i++)
+      if (is_used_from(op->regions[i]->first, value))
+        return true;
+  }
+  return false;
+}
+
+/* The results of the product that ops behind it use. Returns their number. */
+static int32_t find_results(hd_module *m, const product *p, hd_value ***results) {
+  int32_t n = 0, cap = 0;
+  for (const hd_op *op = p->first; op != p->behind; op = op->next)
+    cap += op->n_results;
+  *results = HD_NEW_ARRAY(&m->arena, hd_value *, cap);
+  for (const hd_op *op = p->first; op != p->behind; op = op->next)
+    for (int32_t i = 0; i < op->n_results; i++)
+      if (is_used_from(p->behind, op->results[i]))
+        (*results)[n++] = op->results[i];
+  return n;
+}
+
+/* Makes the product a choice between two of them. Returns the choice. */
+static hd_op *choose(hd_module *m, const product *p, hd_value *is_few, const char *half) {
+  hd_value **results;
+  int32_t n = find_results(m, p, &results);
+  hd_value **halves = HD_NEW_ARRAY(&m->arena, hd_value *, n);
+  hd_type *types = HD_NEW_ARRAY(&m->arena, hd_type, n);
+  for (int32_t i = 0; i < n; i++)
+    types[i] = results[i]->type;
+  hd_builder b = hd_builder_before(m, p->first);
+  hd_op *choice = hd_build_if(&b, is_few, types, n);
+  for (int32_t i = 0; i < n; i++)
+    hd_replace_uses(choice->region, results[i], choice->results[i], p->behind->prev);
+  hd_builder few = hd_builder_at_end(m, choice->regions[0]);
+  hd_builder many = hd_builder_at_end(m, choice->regions[1]);
+  hd_value_map map = {0};
+  for (hd_op *op = p->first, *next; op != p->behind; op = next) {
+    next = op->next;
+    set_row(m, hd_op_clone(&few, op, &map), half);
+    hd_op_move_to_end(op, choice->regions[1]);
+  }
+  for (int32_t i = 0; i < n; i++)
+    halves[i] = hd_value_map_get(&map, results[i]);
+  hd_value_map_free(&map);
+  hd_build_yield(&few, halves, n);
+  hd_build_yield(&many, results, n);
+  return choice;
+}
+
+/* Returns the op with which to go on. The columns are computed beside the loop over k, in the loop
+ * over tiles. */
+static hd_op *narrow(hd_module *m, hd_op *loop) {
+  const hd_op *wgmma = find_wgmma(loop);
+  hd_value *columns = wgmma ? hd_wgmma_columns(wgmma) : NULL;
+  if (!columns || !columns->op || columns->op->region != loop->region)
+    return loop;
+  const hd_spec_row *row = hd_spec_find(hd_op_str(wgmma, HD_ATTR_ROW)), *half = half_of(row);
+  if (!half)
+    return loop;
+  hd_builder b = hd_builder_before(m, loop);
+  hd_value *is_few = hd_build_cmp(&b, "le", columns, hd_i32(&b, half->n));
+  product p = product_from(loop);
+  return choose(m, &p, is_few, half->name);
+}
+
+static void narrow_loops(hd_module *m, hd_region *region) {
+  HD_FOR_OPS(op, region) {
+    if (op->kind == HD_OP_FOR)
+      op = narrow(m, op);
+    for (int32_t i = 0; i < op->n_regions; i++)
+      narrow_loops(m, op->regions[i]);
+  }
+}
+
+heddle_status hd_pass_narrow(hd_pass_context *pass, hd_module *module) {
+  (void)pass;
+  narrow_loops(module, module->body);
+  return HEDDLE_OK;
+}
