@@ -390,6 +390,13 @@ static columns deal(const hd_problem *p, double n, double width, dealt how) {
   return c;
 }
 
+/* The fraction of a CTA's tiles of which half is multiplied, for the CTA that takes longest: one
+ * standard deviation below the mean, as if each of its `each` tiles was drawn. */
+static double fewest_halves(columns of, double each) {
+  double mean = of.halves / of.tiles;
+  return fmax(mean - sqrt(mean * (1 - mean) / fmax(each, 1)), 0);
+}
+
 static hd_cost cost_of(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
                        dealt how, const hd_device_model *c) {
   double m = size_of(&p->m, size_mnk[0]), n = size_of(&p->n, size_mnk[1]);
@@ -400,7 +407,7 @@ static hd_cost cost_of(const hd_problem *p, const hd_schedule *s, const int64_t 
   double tiles_n = of.tiles * along_n, each = of.all / of.products;
   double tiles_m = ceil_div(m, s->tile_m * along_m) * along_m;
   double units = tiles_m * tiles_n * s->split_k;
-  double halves = hd_schedule_half_columns(p, s) ? of.halves / of.tiles : 0;
+  double halves = hd_schedule_half_columns(p, s) ? fewest_halves(of, units / c->n_sms) : 0;
   unit u = unit_of(p, s, c, k, (double[]){tiles_m, tiles_n / of.products}, halves);
   double a_bytes = ceil_div(m, HD_SLAB_ROWS) * ceil_div(k, hd_k_block_size(p->a_elem)) *
                    hd_block_bytes(p->a_elem);
