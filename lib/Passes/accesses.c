@@ -25,7 +25,7 @@ bool hd_is_wgmma(const hd_op *op) {
   return op->kind == HD_OP_WGMMA_SS || op->kind == HD_OP_WGMMA_RS;
 }
 
-hd_value *hd_wgmma_word(const hd_op *wgmma) {
+hd_value *hd_wgmma_metadata(const hd_op *wgmma) {
   bool ss = wgmma->kind == HD_OP_WGMMA_SS;
   return ss ? hd_wgmma_ss_metadata(wgmma) : hd_wgmma_rs_metadata(wgmma);
 }

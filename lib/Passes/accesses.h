@@ -14,8 +14,9 @@ bool hd_is_copy(const hd_op *op);  /* fills a slot of a ring buffer */
 bool hd_is_read(const hd_op *op);  /* reads a slot of a ring buffer */
 bool hd_is_weights(const hd_op *op); /* a bulk copy of A, or of its block scales */
 bool hd_is_wgmma(const hd_op *op);
-hd_value *hd_wgmma_word(const hd_op *wgmma);    /* its metadata */
-hd_value *hd_wgmma_columns(const hd_op *wgmma); /* operand `columns`, or NULL */
+/* Operands of either form of a wgmma; columns: NULL if absent. */
+hd_value *hd_wgmma_metadata(const hd_op *wgmma);
+hd_value *hd_wgmma_columns(const hd_op *wgmma);
 void hd_accesses_find(hd_region *region, bool (*want)(const hd_op *op), hd_accesses *out);
 void hd_accesses_free(hd_accesses *list);
 /* The innermost `for` around an op, or NULL. */

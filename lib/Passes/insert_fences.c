@@ -82,7 +82,7 @@ static void hold_metadata(hd_module *m, hd_op *loop, const hd_accesses *batch) {
   hd_op *tiles = loop->region->parent;
   int32_t n = 0;
   for (int32_t i = 0; i < batch->n; i++)
-    n = add_once(word, n, hd_wgmma_word(batch->op[i]));
+    n = add_once(word, n, hd_wgmma_metadata(batch->op[i]));
   hd_builder before = hd_builder_before(m, tiles);
   for (int32_t i = 0; i < n; i++) {
     hd_value *none = hd_build_value(&before, HD_OP_FRAG_UNDEF, word[i]->type, 0);

@@ -1,10 +1,10 @@
 /* narrow: a narrower instruction for tiles with few columns.
  *
  * Requires   unswitch.
- * Ensures    where wgmma have `columns` (of a group, which can end anywhere in a tile), the tile's
- *            loop over k exists twice: if at most half of the tile's columns are used, a wgmma
- *            multiplies the first half of B's slot only. The second half of the accumulators then
- *            has no value. It is not stored.
+ * Ensures    where a wgmma says how many columns of its sum are used (`columns`: a group can end
+ *            anywhere in a tile), the tile's loop over k exists twice: if they are at most half of
+ *            the tile's, a wgmma multiplies the first half of B's slot only. The second half of the
+ *            accumulators then has no value. It is not stored.
  * Why here   the copy already has its waits, arrivals and fences, which are the same: both loops
  *            read the same stages. check sees both.
  * Does not   change what is loaded or stored.
@@ -28,16 +28,19 @@ static const hd_op *find_wgmma(const hd_op *op) {
 
 /* The same instruction with half the columns, or NULL. */
 static const hd_spec_row *half_of(const hd_spec_row *row) {
-  for (size_t i = 0; i < hd_spec_count(); i++) {
-    const hd_spec_row *half = hd_spec_get(i);
-    bool same = half->family == row->family && 2 * half->n == row->n &&
-                half->a_in_registers == row->a_in_registers;
-    for (int o = 0; o < HD_N_OPERANDS; o++)
-      same = same && half->operand[o].elem == row->operand[o].elem;
-    if (same && hd_spec_can_generate(half))
-      return half;
-  }
-  return NULL;
+  hd_mma_query query = HD_MMA_ANY;
+  query.family = (int)row->family;
+  query.a = row->operand[HD_OPERAND_A].elem;
+  query.b = row->operand[HD_OPERAND_B].elem;
+  query.d = row->operand[HD_OPERAND_D].elem;
+  query.n = row->n / 2;
+  query.k = row->k;
+  query.a_in_registers = row->a_in_registers;
+  size_t at = 0;
+  const hd_spec_row *half = hd_spec_next_mma(&query, &at);
+  while (half && !hd_spec_can_generate(half))
+    half = hd_spec_next_mma(&query, &at);
+  return half;
 }
 
 static void set_row(hd_module *m, hd_op *op, const char *name) {

@@ -390,11 +390,12 @@ static columns deal(const hd_problem *p, double n, double width, dealt how) {
   return c;
 }
 
-/* The fraction of a CTA's tiles of which half is multiplied, for the CTA that takes longest: one
- * standard deviation below the mean, as if each of its `each` tiles was drawn. */
-static double fewest_halves(columns of, double each) {
+/* Tiles are dealt to the SMs in a fixed order, so that the SM with the fewest half tiles takes
+ * longest. Returns their fraction there: one standard deviation below the mean, as if an SM drew
+ * its tiles. */
+static double fewest_halves(columns of, double tiles_of_sm) {
   double mean = of.halves / of.tiles;
-  return fmax(mean - sqrt(mean * (1 - mean) / fmax(each, 1)), 0);
+  return fmax(mean - sqrt(mean * (1 - mean) / fmax(tiles_of_sm, 1)), 0);
 }
 
 static hd_cost cost_of(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
