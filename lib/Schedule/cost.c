@@ -12,7 +12,7 @@
 #include "Schedule/variants.h"
 
 enum {
-  USUAL_SIZE = 4096, PARTIAL_BYTES = 4, MAP_ALIGN = 16, L2_LINE = 128,
+  USUAL_SIZE = 4096, PARTIAL_BYTES = 4, MAP_ALIGN = 16, L2_SECTOR = 32, L2_LINE = 128,
   LARGE_N = 1024, /* columns from which the power cap limits a launch */
   N_STAGE_RESOURCES = HD_RESOURCE_RING + 1 /* ORDER RESOURCES: the first ones are per stage */
 };
@@ -240,15 +240,19 @@ static double shared_by(double alone, double n_sharers) {
 
 /* Fraction of B's bytes that L2 delivers. CTAs that read a line at the same time share its
  * delivery, with or without a multicast. Splits of k read different lines and share less. Rows that
- * straddle two lines are delivered to each CTA, or by a multicast to each cluster. */
+ * straddle two lines are delivered to each CTA, or by a multicast to each cluster; if they begin
+ * inside of a sector, boxes of many rows take longer in a cluster that splits k. */
 static double b_traffic(const hd_problem *p, const hd_schedule *s, const hd_device_model *c,
-                        double tiles_m) {
+                        double tiles_m, double columns) {
+  enum { MANY_ROWS = 64 };
   double cluster = shares_a(s) || is_gathered(p, s) ? 1 : s->cluster;
+  bool splits = hd_schedule_along_k(s) > 1;
+  bool inside = pitch_bytes(p) % L2_SECTOR != 0 && s->tile_n >= MANY_ROWS && columns < LARGE_N;
   if (s->b_path != HD_B_COPIED && pitch_bytes(p) % L2_LINE != 0)
-    return 1 / cluster;
+    return (splits && inside && !is_gathered(p, s) ? c->beside_sectors : 1) / cluster;
   if (s->split_k == 1)
     return shared_by(c->beside, tiles_m);
-  double alone = hd_schedule_along_k(s) > 1 ? c->beside_in_cluster : c->beside_splits;
+  double alone = splits ? c->beside_in_cluster : c->beside_splits;
   return shared_by(alone, tiles_m / cluster) / cluster;
 }
 
@@ -264,9 +268,9 @@ static double written_of(const hd_problem *p) {
   return bytes_of(p->d.elem) + (p->aux_of ? bytes_of(p->aux.elem) : 0);
 }
 
-/* tiles: the number of tiles along M and along N. */
+/* tiles: the number of tiles along M and along N. columns: of one product. */
 static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_model *c, double k,
-                    const double tiles[2], double halves) {
+                    const double tiles[2], double columns, double halves) {
   unit u = {.p = p, .s = s, .c = c, .parts = 1, .residents = hd_schedule_residents(p, s)};
   u.halves = halves;
   double slabs = s->tile_m / (double)HD_SLAB_ROWS;
@@ -276,7 +280,7 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_m
   u.load_bytes = a_bytes + b_bytes;
   u.shared_a = 1 - 1 / tiles[1];
   u.fill_bytes =
-      a_bytes * a_traffic(s, c, tiles[1]) + b_bytes * b_traffic(p, s, c, tiles[0]);
+      a_bytes * a_traffic(s, c, tiles[1]) + b_bytes * b_traffic(p, s, c, tiles[0], columns);
   u.moved_bytes = shares_a(s) ? a_bytes / s->cluster + b_bytes : a_bytes + b_bytes / s->cluster;
   /* One stage is multiplied, plus one per wgmma batch in flight. Copies fill the others. */
   u.ring_bytes = fmax(s->stages - 1 - s->wgmma_in_flight, 0.5) * (a_bytes + b_bytes);
@@ -321,13 +325,17 @@ static unit unit_of_piece(const unit *whole, double tiles, double workers) {
 }
 
 /* In the workspace, the CTA that arrives last at a tile reads all of its partial sums. In a
- * cluster, the CTAs that own columns receive the sums of the other CTAs in parallel. */
+ * cluster, the CTAs that own columns receive the sums of the other CTAs in parallel. Among four
+ * CTAs, those of a large tile take longer (H200, docs/bench/sweep.md). */
 static double reduce_seconds(const hd_problem *p, const hd_schedule *s, const hd_device_model *c,
                              double parts) {
+  enum { SMALL_SUMS = 32 << 10 };
   double each = (double)s->tile_m * s->tile_n * PARTIAL_BYTES, bytes = parts * each;
-  if (hd_schedule_along_k(s) > 1)
+  int32_t along_k = hd_schedule_along_k(s);
+  double more = along_k > 2 ? fmax(each - SMALL_SUMS, 0) / c->exchange_fours : 0;
+  if (along_k > 1)
     return c->exchange_s + (hd_schedule_over_ring(s) ? c->drain_s : 0) +
-           (bytes - each) / hd_schedule_owners(p, s) / c->exchange_sm_bytes;
+           (bytes - each) / hd_schedule_owners(p, s) / c->exchange_sm_bytes + more;
   return parts > 1 ? c->reduce_s + bytes / c->store_sm_bytes : 0;
 }
 
@@ -409,7 +417,7 @@ static hd_cost cost_of(const hd_problem *p, const hd_schedule *s, const int64_t 
   double tiles_m = ceil_div(m, s->tile_m * along_m) * along_m;
   double units = tiles_m * tiles_n * s->split_k;
   double halves = hd_schedule_half_columns(p, s) ? fewest_halves(of, units / c->n_sms) : 0;
-  unit u = unit_of(p, s, c, k, (double[]){tiles_m, tiles_n / of.products}, halves);
+  unit u = unit_of(p, s, c, k, (double[]){tiles_m, tiles_n / of.products}, n, halves);
   double a_bytes = ceil_div(m, HD_SLAB_ROWS) * ceil_div(k, hd_k_block_size(p->a_elem)) *
                    hd_block_bytes(p->a_elem);
   double of_b = p->b.shared && !hd_is_grouped(p) ? n : of.all;

@@ -8,8 +8,8 @@
 /* Output of `heddle tune calibrate` for docs/bench/sweep_train.csv and sweep_h100_train.csv. The
  * fastest schedules of each product have the highest weight. The rates are therefore those that
  * fit these schedules best, which can differ from the physical limits. Not of these files: copies
- * and gathers of B (docs/bench/copied.md, layers.md; on an H200 only), and split_stage of the H200
- * (docs/bench/sweep.md). */
+ * and gathers of B (docs/bench/copied.md, layers.md), and beside_sectors, exchange_fours and the
+ * H200's split_stage (docs/bench/sweep.md). All of these were measured on an H200 only. */
 #define H200_RATES \
   .clock_hz = 1.791e+09,                \
   .batch_clocks = 135.8,                \
@@ -25,6 +25,7 @@
   .beside = 0.424,                      \
   .beside_in_cluster = 0.7096,          \
   .beside_splits = 0.5223,              \
+  .beside_sectors = 1.55,               \
   .beside_a = 0.3606,                   \
   .beside_a_in_cluster = 0.5982,        \
   .split_stage = 1.16,                  \
@@ -48,6 +49,7 @@
   .reduce_s = 8.191e-07,                \
   .exchange_s = 5.782e-08,              \
   .exchange_sm_bytes = 5.565e+10,       \
+  .exchange_fours = 7.3e+10,            \
   .drain_s = 2.688e-07,                 \
   .power_tensor = 1.007,                \
   .power_fill = 1.542e+14,              \
@@ -70,6 +72,7 @@
   .beside = 0.444,                      \
   .beside_in_cluster = 0.234,           \
   .beside_splits = 0.4233,              \
+  .beside_sectors = 1.55,               \
   .beside_a = 0.4171,                   \
   .beside_a_in_cluster = 0.8672,        \
   .split_stage = 1.03,                  \
@@ -93,6 +96,7 @@
   .reduce_s = 6.229e-07,                \
   .exchange_s = 7.145e-08,              \
   .exchange_sm_bytes = 5.935e+10,       \
+  .exchange_fours = 7.3e+10,            \
   .drain_s = 9.942e-07,                 \
   .power_tensor = 0.9941,               \
   .power_fill = 5.251e+13,              \
@@ -151,6 +155,7 @@ static const struct rate {
     RATE(copy_s, 0.5e-6, 10e-6),                   RATE(copy_bytes, 1e12, 4.8e12),
     RATE(beside, 0.1, 1),
     RATE(beside_in_cluster, 0.1, 1.5),             RATE(beside_splits, 0.1, 1),
+    RATE(beside_sectors, 1, 3),
     RATE(beside_a, 0.1, 1),                        RATE(beside_a_in_cluster, 0.1, 1.5),
     RATE(split_stage, 1, 1.5),                     RATE(stream_stage, 1, 2),
     RATE(overlap_stage, 1, 8),                     RATE(overlap_power, 1, 12),
@@ -163,6 +168,7 @@ static const struct rate {
     RATE(ahead_tile_s, 0.05e-6, 5e-6),             RATE(next_tile_s, 0.05e-6, 5e-6),
     RATE(store_sm_bytes, 20e9, 1000e9),            RATE(reduce_s, 0.1e-6, 10e-6),
     RATE(exchange_s, 0.01e-6, 10e-6),              RATE(exchange_sm_bytes, 5e9, 250e9),
+    RATE(exchange_fours, 5e9, 1e12),
     RATE(power_tensor, 0.01, 1.5),                 RATE(power_fill, 5e12, 1e15),
     RATE(power_dram, 2e12, 1e15),
     RATE(drain_s, 0.01e-6, 2e-6),                  GIVEN(dense_flops, 10e12, 5e15),

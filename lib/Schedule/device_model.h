@@ -25,6 +25,8 @@ typedef struct hd_device_model {
   double beside;            /* fraction of B's traffic that remains if CTAs share its lines */
   double beside_in_cluster; /* the same if a cluster splits k */
   double beside_splits;     /* the same if CTAs outside a cluster split k */
+  double beside_sectors;    /* factor of B's traffic if a cluster splits k and its rows begin inside
+                             * of a sector */
   double beside_a;          /* fraction of A's traffic that remains if tiles of a row share it */
   double beside_a_in_cluster; /* the same if a cluster of two splits k */
   double split_stage;  /* factor of a stage's time for many columns, if CTAs are at different k, but
@@ -49,6 +51,7 @@ typedef struct hd_device_model {
   double reduce_s;          /* split-K: counter and last arrival */
   double exchange_s; /* split-K in a cluster: its common start, and the latency of the last sums */
   double exchange_sm_bytes; /* partial sums that a CTA receives from its cluster */
+  double exchange_fours;    /* in a cluster of four in addition: sums of a tile beyond 32 KB */
   double drain_s;           /* wait until the rings of the other CTAs are free for the sums */
   /* Under the power cap, which applies to many columns: the MMA time in units of
    * tensor_s, and the rates of the fill and of DRAM, each if nothing else drew power. */
