@@ -240,16 +240,17 @@ static double shared_by(double alone, double n_sharers) {
 
 /* Fraction of B's bytes that L2 delivers. CTAs that read a line at the same time share its
  * delivery, with or without a multicast. Splits of k read different lines and share less. Rows that
- * straddle two lines are delivered to each CTA, or by a multicast to each cluster; if they begin
- * inside of a sector, boxes of many rows take longer in a cluster that splits k. */
+ * straddle two lines are delivered to each CTA, or by a multicast to each cluster. If they begin
+ * inside of a sector and N is small, boxes of many rows take longer in a cluster that splits k. */
 static double b_traffic(const hd_problem *p, const hd_schedule *s, const hd_device_model *c,
                         double tiles_m, double columns) {
   enum { MANY_ROWS = 64 };
-  double cluster = shares_a(s) || is_gathered(p, s) ? 1 : s->cluster;
-  bool splits = hd_schedule_along_k(s) > 1;
-  bool inside = pitch_bytes(p) % L2_SECTOR != 0 && s->tile_n >= MANY_ROWS && columns < LARGE_N;
+  bool gathered = is_gathered(p, s), splits = hd_schedule_along_k(s) > 1;
+  double cluster = shares_a(s) || gathered ? 1 : s->cluster;
+  bool many = s->tile_n >= MANY_ROWS && columns < LARGE_N;
+  bool inside = splits && many && !gathered && pitch_bytes(p) % L2_SECTOR != 0;
   if (s->b_path != HD_B_COPIED && pitch_bytes(p) % L2_LINE != 0)
-    return (splits && inside && !is_gathered(p, s) ? c->beside_sectors : 1) / cluster;
+    return (inside ? c->beside_sectors : 1) / cluster;
   if (s->split_k == 1)
     return shared_by(c->beside, tiles_m);
   double alone = splits ? c->beside_in_cluster : c->beside_splits;
