@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* The opened CUDA driver. Immutable: any number of threads may use one. */
+/* The opened CUDA driver. Any number of threads may use one. */
 typedef struct heddle_runtime heddle_runtime;
 
 typedef struct heddle_runtime_config {
@@ -55,7 +55,29 @@ HEDDLE_API heddle_status heddle_kernel_load(heddle_context *ctx, const heddle_ru
  * is loaded. */
 HEDDLE_API heddle_status heddle_kernel_attach(heddle_context *ctx, heddle_kernel *kernel);
 
-/* Unloads it everywhere; accepts NULL. No launch may be in flight. */
+/* Gives a kernel a second version of the same product, for launches that can overlap with the
+ * kernel before them (programmatic dependent launch). Overlapping gains only if that kernel lets
+ * its dependents start early; behind any other, an ordinary launch is faster. Each launch decides:
+ * `overlapping` is launched in a stream that is being captured, if the launch depends on one kernel
+ * only, and that kernel is one of Heddle's with `dependent` or is known by
+ * heddle_runtime_add_early; `kernel` is launched, ordinarily, in all other cases. overlapping: the
+ * same problem with `dependent` and `weights_ready`, and with a schedule that needs no workspace,
+ * loaded in the contexts of kernel. kernel: with `dependent`, so that launches behind it can
+ * overlap in turn. On success kernel owns overlapping, which is not used by itself any more; the
+ * queries describe kernel. HEDDLE_INVALID, rule kernel.overlapping, if they do not fit. Do not call
+ * it while another thread launches kernel. */
+HEDDLE_API heddle_status heddle_kernel_set_overlapping(heddle_context *ctx, heddle_kernel *kernel,
+                                                       heddle_kernel *overlapping);
+
+/* Names a kernel of your own that lets its dependents start early: all its CTAs execute
+ * griddepcontrol.launch_dependents (cudaTriggerProgrammaticLaunchCompletion) long before its end,
+ * and, if it is a dependent itself, griddepcontrol.wait before that. function: a CUfunction or
+ * cudaFunction_t, as captured graphs have it; add it again after its module is loaded anew.
+ * HEDDLE_INVALID for NULL. Thread-safe. */
+HEDDLE_API heddle_status heddle_runtime_add_early(heddle_context *ctx, heddle_runtime *runtime,
+                                                  void *function);
+
+/* Unloads it everywhere, and its overlapping kernel; accepts NULL. No launch may be in flight. */
 HEDDLE_API void heddle_kernel_free(heddle_kernel *kernel);
 
 /* The value of an argument: use the member of its class. Pointers are device addresses. */

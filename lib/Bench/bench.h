@@ -16,6 +16,7 @@ typedef struct hd_bench_problem {
   heddle_elem elem, d_elem;
   int64_t m, n, k, g;
   hd_product_epilogue epilogue;
+  bool dependent; /* its kernels have the attribute dependent */
 } hd_bench_problem;
 
 /* Of both, the faster one alone comes into the final; each: both do. */

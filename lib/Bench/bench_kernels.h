@@ -9,6 +9,10 @@ typedef struct hd_bench_kernel {
   const hd_bench_way *way; /* borrowed */
   bool row_major;
   heddle_compiled *compiled;
+  /* Behind a predecessor a kernel with weights_ready is launched where launches can overlap, and
+   * elsewhere this one, with the schedule of the plain way (heddle_kernel_set_overlapping). */
+  const hd_bench_way *plain;  /* borrowed; NULL: it is launched in any case */
+  heddle_compiled *ordinary;  /* NULL: none */
   hd_rotated_kernel loaded; /* without a kernel: it could not be had, and `said` tells why */
   heddle_context *said;
 } hd_bench_kernel;

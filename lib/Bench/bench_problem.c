@@ -20,6 +20,7 @@ hd_product hd_bench_product(const hd_bench_problem *p) {
                       .n = p->n,
                       .k = p->k,
                       .g = p->g,
+                      .dependent = p->dependent,
                       .epilogue = p->epilogue};
 }
 

@@ -1,5 +1,6 @@
 #include "Bench/predecessor.h"
 
+#include "Runtime/overlap.h"
 #include "Support/diag.h"
 #include "Support/strbuf.h"
 
@@ -69,7 +70,9 @@ static heddle_status load(heddle_context *ctx, hd_predecessor *p) {
         "module_function");
     hd_strbuf_free(&name);
   }
-  return status;
+  return status == HEDDLE_OK
+             ? hd_early_add(ctx, p->device->runtime->early, p->function[HD_TRIGGER_EARLY])
+             : status;
 }
 
 heddle_status hd_predecessor_open(heddle_context *ctx, const hd_device *device, const void *b,
@@ -90,6 +93,7 @@ void hd_predecessor_close(hd_predecessor *p) {
   if (!p->device)
     return;
   hd_rotation_free(p->device, &p->values);
+  hd_early_remove(p->device->runtime->early, p->function[HD_TRIGGER_EARLY]);
   if (p->module)
     p->device->runtime->cu.module_unload(p->module);
   *p = (hd_predecessor){0};

@@ -393,6 +393,9 @@ char *hd_product_kernel(const hd_product *p, const char *kernel) {
   hd_strbuf s = {0};
   char m[32], n[32], k[32], g[64] = "";
   bool plain = !hd_product_has_epilogue(p);
+  const char *overlap = p->weights_ready ? ", dependent, weights_ready"
+                        : p->dependent   ? ", dependent"
+                                         : "";
   if (p->g || p->groups)
     snprintf(g, sizeof g, "  %%g: i32 = size {dim = g, value = %lld}\n",
              (long long)hd_product_matrices(p));
@@ -404,7 +407,7 @@ char *hd_product_kernel(const hd_product *p, const char *kernel) {
                    "  %%k: i32 = size {dim = k, %s}\n"
                    "  %%a: matrix<%s> = sparse %%m, %%k {type = %s}\n"
                    "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = %s}\n",
-                   kernel, p->target, p->weights_ready ? ", dependent, weights_ready" : "", g,
+                   kernel, p->target, overlap, g,
                    extent(p->m, m), extent(p->n, n), extent(p->k, k), name(p->a), name(p->a),
                    name(p->b), name(p->b), b_order(p));
   if (p->groups)

@@ -27,6 +27,8 @@ typedef struct hd_product {
   bool b_mn_major, d_col_major; /* otherwise k_major, row_major */
   bool weights_ready; /* launches overlap, and A may be read before the predecessor has ended. This
                          is a different product, since a deeper ring is faster */
+  bool dependent; /* launches overlap, but read A after the predecessor's end. The same product,
+                     with the same choices, as without this */
   hd_product_epilogue epilogue;
 } hd_product;
 

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "Runtime/overlap.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 
@@ -87,6 +88,8 @@ heddle_status heddle_runtime_create(heddle_context *ctx, const heddle_runtime_co
     status = find_entries(ctx, path, library, &made->cu);
   if (status == HEDDLE_OK)
     status = start(ctx, made);
+  if (status == HEDDLE_OK)
+    status = hd_early_create(ctx, &made->early);
   if (status != HEDDLE_OK) {
     hd_free(made);
     dlclose(library);
@@ -104,6 +107,7 @@ void heddle_runtime_free(heddle_runtime *runtime) {
     if (runtime->used[i] && runtime->cu.device_get(&device, i) == HD_CU_SUCCESS)
       runtime->cu.primary_release(device);
   }
+  hd_early_free(runtime->early);
   /* The library is not closed, because the driver has its own threads and exit handlers. */
   hd_free(runtime);
 }

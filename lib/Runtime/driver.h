@@ -34,6 +34,13 @@ typedef struct hd_cu_tmap {
   _Alignas(128) uint64_t words[16];
 } hd_cu_tmap;
 
+/* CUDA_KERNEL_NODE_PARAMS_v2: a kernel in a graph. */
+typedef struct hd_cu_kernel_node {
+  void *function;
+  unsigned shape[7]; /* grid, block, bytes of shared memory */
+  void *rest[4];     /* parameters, extra, kernel, context */
+} hd_cu_kernel_node;
+
 enum { /* CUresult */
   HD_CU_SUCCESS = 0,
   HD_CU_NO_DEVICE = 100,
@@ -71,6 +78,8 @@ enum { /* CUdevice_attribute */
 };
 
 enum { HD_CU_STREAM_NON_BLOCKING = 1, HD_CU_CAPTURE_THREAD_LOCAL = 1 };
+enum { HD_CU_CAPTURE_ACTIVE = 1 }; /* CUstreamCaptureStatus */
+enum { HD_CU_KERNEL_NODE = 0 };    /* CUgraphNodeType */
 
 /* cuTensorMapEncodeTiled: no interleave, zero fill out of bounds, L2 promotion to 256 bytes. */
 enum { HD_CU_TMAP_INTERLEAVE = 0, HD_CU_TMAP_FILL = 0, HD_CU_TMAP_PROMOTION = 3 };
@@ -88,6 +97,7 @@ struct heddle_runtime {
   hd_driver cu;
   int version; /* 12080 = 12.8 */
   unsigned char used[HD_MAX_DEVICES]; /* by ordinal: the primary context is retained */
+  struct hd_early *early;             /* owned (overlap.h) */
 };
 
 /* HEDDLE_OK for success, else HEDDLE_ENVIRONMENT (or NO_MEMORY). The diagnostic has the call and

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "Runtime/loaded_kernel.h"
+#include "Runtime/overlap.h"
 #include "Support/diag.h"
 #include "Support/nearest.h"
 
@@ -32,12 +33,14 @@ static heddle_status find_loaded(heddle_context *ctx, const heddle_kernel *kerne
                   kernel->manifest.name);
 }
 
-static unsigned fill_attributes(const hd_variant *variant, hd_cu_attribute attributes[2]) {
+/* A kernel that has an overlapping one is itself launched ordinarily. */
+static unsigned fill_attributes(const heddle_kernel *kernel, const hd_variant *variant,
+                                hd_cu_attribute attributes[2]) {
   unsigned n = 0;
   if (variant->cluster > 1)
     attributes[n++] = (hd_cu_attribute){.id = HD_CU_CLUSTER_DIMENSION,
                                         .value.cluster = {(unsigned)variant->cluster, 1, 1}};
-  if (variant->dependent_launch)
+  if (variant->dependent_launch && !kernel->overlapping)
     attributes[n++] =
         (hd_cu_attribute){.id = HD_CU_PROGRAMMATIC_SERIALIZATION, .value.number = 1};
   return n;
@@ -57,7 +60,7 @@ static void fill_serving(const heddle_kernel *kernel, const hd_loaded *loaded,
     s->params[i] = &values->v[variant->param[i].arg];
   s->config = configure(variant, grid, stream);
   s->config.attributes = s->attributes;
-  s->config.n_attributes = fill_attributes(variant, s->attributes);
+  s->config.n_attributes = fill_attributes(kernel, variant, s->attributes);
   s->function = loaded->function[variant - kernel->manifest.variant];
 }
 
@@ -80,7 +83,7 @@ static heddle_status fill(heddle_context *ctx, const heddle_kernel *kernel,
   }
   p->config = configure(variant, plan->grid_x, stream);
   p->config.attributes = p->attributes;
-  p->config.n_attributes = fill_attributes(variant, p->attributes);
+  p->config.n_attributes = fill_attributes(kernel, variant, p->attributes);
   if (plan->ahead)
     fill_serving(kernel, loaded, plan->ahead, plan->ahead_grid, values, stream, &p->ahead);
   if (plan->behind)
@@ -115,6 +118,8 @@ heddle_status hd_kernel_submit(heddle_context *ctx, const heddle_kernel *kernel,
 heddle_status hd_kernel_launch_values(heddle_context *ctx, const heddle_kernel *kernel,
                                       hd_values *values, void *stream) {
   hd_prepared p;
+  if (kernel->overlapping && hd_follows_early(kernel->runtime, stream))
+    kernel = kernel->overlapping;
   HD_TRY(hd_kernel_prepare(ctx, kernel, values, stream, &p));
   return p.function ? hd_kernel_submit(ctx, kernel, &p) : HEDDLE_OK;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "Runtime/loaded_kernel.h"
+#include "Runtime/overlap.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 
@@ -125,7 +126,28 @@ static heddle_status load_variant(heddle_context *ctx, const heddle_kernel *kern
   return HEDDLE_OK;
 }
 
-heddle_status heddle_kernel_attach(heddle_context *ctx, heddle_kernel *kernel) {
+/* Forgets the functions of a module that is about to be unloaded. */
+static void forget_early(const heddle_kernel *kernel, const hd_loaded *loaded) {
+  for (int i = 0; i < kernel->manifest.n_variants; i++)
+    hd_early_remove(kernel->runtime->early, loaded->function[i]);
+}
+
+static heddle_status remember_early(heddle_context *ctx, const heddle_kernel *kernel,
+                                    const hd_loaded *loaded) {
+  for (int i = 0; i < kernel->manifest.n_variants; i++)
+    if (kernel->manifest.variant[i].dependent_launch)
+      HD_TRY(hd_early_add(ctx, kernel->runtime->early, loaded->function[i]));
+  return HEDDLE_OK;
+}
+
+static heddle_status load_variants(heddle_context *ctx, const heddle_kernel *kernel,
+                                   hd_loaded *loaded) {
+  for (int i = 0; i < kernel->manifest.n_variants; i++)
+    HD_TRY(load_variant(ctx, kernel, i, loaded));
+  return remember_early(ctx, kernel, loaded);
+}
+
+static heddle_status attach(heddle_context *ctx, heddle_kernel *kernel) {
   hd_loaded loaded = {0};
   HD_CU_TRY(ctx, kernel->runtime, context_get, &loaded.context);
   if (!loaded.context)
@@ -141,15 +163,19 @@ heddle_status heddle_kernel_attach(heddle_context *ctx, heddle_kernel *kernel) {
                     "kernel %s is in %d contexts; legal: up to %d", kernel->manifest.name,
                     kernel->n_loaded, HD_MAX_LOADED);
   HD_TRY(load_image(ctx, kernel, &loaded.module));
-  for (int i = 0; i < kernel->manifest.n_variants; i++) {
-    heddle_status status = load_variant(ctx, kernel, i, &loaded);
-    if (status != HEDDLE_OK) {
-      kernel->runtime->cu.module_unload(loaded.module);
-      return status;
-    }
+  heddle_status status = load_variants(ctx, kernel, &loaded);
+  if (status != HEDDLE_OK) {
+    forget_early(kernel, &loaded);
+    kernel->runtime->cu.module_unload(loaded.module);
+    return status;
   }
   kernel->loaded[kernel->n_loaded++] = loaded;
   return HEDDLE_OK;
+}
+
+heddle_status heddle_kernel_attach(heddle_context *ctx, heddle_kernel *kernel) {
+  HD_TRY(attach(ctx, kernel));
+  return kernel->overlapping ? attach(ctx, kernel->overlapping) : HEDDLE_OK;
 }
 
 static void copy_image(heddle_kernel *kernel, const heddle_image *image) {
@@ -213,10 +239,12 @@ void heddle_kernel_free(heddle_kernel *kernel) {
   void *before = NULL;
   if (!kernel)
     return;
+  heddle_kernel_free(kernel->overlapping);
   const hd_driver *cu = &kernel->runtime->cu;
   if (kernel->n_loaded > 0)
     cu->context_get(&before);
   for (int i = 0; i < kernel->n_loaded; i++) {
+    forget_early(kernel, &kernel->loaded[i]);
     if (cu->context_set(kernel->loaded[i].context) == HD_CU_SUCCESS)
       cu->module_unload(kernel->loaded[i].module);
   }

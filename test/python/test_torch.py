@@ -3,6 +3,7 @@ layers. Tests that need a GPU are in test/gpu/torch."""
 import copy
 import ctypes
 import itertools
+import json
 import re
 import shutil
 import unittest
@@ -503,6 +504,22 @@ class Kernels(unittest.TestCase):
         self.assertEqual(_plans.without_workspace("split_k=4 reduce=workspace stream_k=0"),
                          "split_k=1 reduce=workspace stream_k=0")
         self.assertEqual(_plans.without_workspace("split_k=4 reduce=cluster"), "split_k=4 reduce=cluster")
+
+    def test_an_overlapping_kernel_is_the_same_launch(self):
+        key = _plans.Key(0, torch.bfloat16, torch.bfloat16, None, "none", False, 4096, 14336)
+        limits = [limit for limit, _ in _plans.buckets(key, "sm_90a")]
+        key = key.at(limits.index(48))
+        ht.settings["weights_ready"] = True
+        try:
+            ordinary, overlapping = _plans.compile_kernel(key, "sm_90a"), _plans.compile_overlapping(key, "sm_90a")
+        finally:
+            ht.settings["weights_ready"] = False
+        names = [argument.name for argument in overlapping.arguments]
+        self.assertEqual([a.name for a in ordinary.arguments if a.name != "workspace"], names)
+        for kernel, ready in ((ordinary, False), (overlapping, True)):
+            variants = json.loads(kernel.manifest)["variant"]
+            self.assertEqual({v["dependent_launch"] for v in variants}, {True})
+            self.assertEqual({v["weights_ready"] for v in variants}, {ready})
 
     def test_what_spills_gets_a_narrower_tile(self):
         compile, tried = heddle.Problem.compile, []

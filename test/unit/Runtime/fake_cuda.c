@@ -187,6 +187,19 @@ ENTRY(cuStreamBeginCapture_v2, (void *stream, int mode), (void)stream; (void)mod
 ENTRY(cuStreamEndCapture, (void *stream, void **graph), (void)stream; S.capturing = false;
       *graph = &handle; S.n_live_graphs++;)
 ENTRY(cuStreamIsCapturing, (void *stream, int *status), (void)stream; *status = S.capturing;)
+/* Nodes are the launches. Without a capture the driver defines only the status. */
+static void *node;
+ENTRY(cuStreamGetCaptureInfo_v2,
+      (void *stream, int *status, uint64_t *id, void **graph, void *const **nodes, size_t *n), {
+        (void)stream; (void)id; (void)graph;
+        node = S.n_launches ? &S.launch[(S.n_launches - 1) % FAKE_MAX_LAUNCHES] : NULL;
+        *status = S.capturing;
+        *nodes = &node;
+        *n = node ? S.n_nodes : 0;
+      })
+ENTRY(cuGraphNodeGetType, (void *which, int *type), (void)which; *type = S.node_type;)
+ENTRY(cuGraphKernelNodeGetParams_v2, (void *which, hd_cu_kernel_node *params),
+      params->function = (void *)(uintptr_t)((fake_launch *)which)->function;)
 ENTRY(cuEventCreate, (void **event, unsigned flags), (void)flags; *event = &handle;
       S.n_live_events++;)
 ENTRY(cuEventDestroy_v2, (void *event), (void)event; S.n_live_events--;)

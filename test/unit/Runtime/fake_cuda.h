@@ -27,6 +27,8 @@ typedef struct fake_cuda {
   int fail_result;
   const char *info_log, *error_log;
   int n_params; /* number of recorded parameters of a launch */
+  size_t n_nodes; /* that the next captured launch depends on */
+  int node_type;  /* of these; 0: a kernel */
   void (*on_launch)(void *user);
   void *user;
   /* Recorded. */

@@ -73,6 +73,15 @@ class Loaded:
         self.handle = load(kernel)
         self.roles = bytes(ROLES.index(argument.name) for argument in kernel.arguments)
 
+    def set_overlapping(self, kernel):
+        """Also loads a kernel for launches that can overlap with the kernel before them (heddle_kernel_set_overlapping)."""
+        handle = load(kernel)
+        try:
+            call(_c.heddle_kernel_set_overlapping, self.handle, handle)
+        except HeddleError:
+            _c.heddle_kernel_free(handle)
+            raise
+
 
 class Key:
     """What a kernel is made for; m: rows of the weight; bucket: which range of token counts; addend: whether there is
@@ -109,7 +118,7 @@ def rows_of(out_features, act):
     return 2 * out_features if act in PAIRS else out_features
 
 
-def _problem(key, target, max_tokens=0):
+def _problem(key, target, max_tokens=0, overlapping=False):
     type = type_of(key.x)
     if key.out not in _OUT:
         raise invalid("torch.out_dtype", f"got {key.out}", ", ".join(map(str, _OUT)))
@@ -120,7 +129,7 @@ def _problem(key, target, max_tokens=0):
                    out=_OUT[key.out], bias=_OUT[key.bias] if key.bias is not None else None, act=key.act,
                    c=_OUT[key.out] if key.addend else None, scale_a=scale, scale_b="sumsq" if key.norm else scale,
                    reduce="sumsq" if key.reduce else None,
-                   dependent=settings["weights_ready"], weights_ready=settings["weights_ready"])
+                   dependent=settings["weights_ready"], weights_ready=overlapping)
 
 
 _buckets = {}
@@ -184,6 +193,29 @@ def compile_kernel(key, target, use=lambda kernel: kernel):
 
 
 _SPILLS = ("kernel.gate", "ptxas.spill", "ptxas.remark")
+
+
+def compile_overlapping(key, target):
+    """The Kernel that launches take which can overlap with the kernel before them: it is weights_ready, and needs no
+    workspace. Needs no GPU."""
+    problem = _problem(key, target, buckets(key, target)[key.bucket][0], overlapping=True)
+    words = without_workspace(problem.bucket_schedules().split("; ")[-1].rpartition(": ")[2])
+    return problem.compile(words, is_choice=True, ptxas=settings["ptxas"], cache=settings["cache"])
+
+
+def _make(key, target):
+    """The kernel of a key, Loaded. With settings["weights_ready"] it has an overlapping one, unless that spills, or copies
+    its B to a workspace."""
+    loaded = compile_kernel(key, target, Loaded)
+    if settings["weights_ready"]:
+        try:
+            loaded.set_overlapping(compile_overlapping(key, target))
+        except HeddleError as error:
+            if error.rule not in (*_SPILLS, "kernel.overlapping"):
+                raise
+    return loaded
+
+
 _kernels = {}
 
 
@@ -193,8 +225,9 @@ def _find_ptxas():
 
 
 # ptxas: a path, or None: the driver compiles. cache: a folder of compiled kernels, shared by any number of processes.
-# weights_ready: kernels start before the one before them in the stream has ended, and read their weights at once
-# (programmatic dependent launch). Set it before the first layer is made. What Heddle itself does to packed weights has ended
+# weights_ready: in a captured graph, a kernel right behind another one of Heddle's starts before that has ended, and reads
+# its weights at once (programmatic dependent launch). Elsewhere launches are ordinary ones, which are faster there. Each
+# kernel is compiled twice. Set it before the first layer is made. What Heddle itself does to packed weights has ended
 # before it returns (weights_written); your own writes to `packed` must have, too. workspace: False selects schedules that
 # need none. Set it before the first layer is made. fuse_add: torch.compile adds residuals in the kernels (_fusion.py).
 # fuse_norm: it normalises in them where that is faster by the cost model; "always": wherever it can (_norm_fusion.py). Both
@@ -214,7 +247,7 @@ def kernel_of(key):
                               "cannot be while a graph is captured", "kernels that are there",
                               "one call before" if compiled_only else "heddle.torch.prepare(model) before, or one call")
             target = runtime().target(key.device)
-            _kernels[fields] = compile_kernel(key, target, Loaded)
+            _kernels[fields] = _make(key, target)
         return _kernels[fields]
 
 
@@ -229,7 +262,7 @@ def make_ahead(keys, threads=None):
         with torch.cuda.device(key.device):
             torch.cuda.current_stream()
             torch.zeros(1, device="cuda")  # a new thread gets the device's context
-            return compile_kernel(key, target, Loaded)
+            return _make(key, target)
     with ThreadPoolExecutor(threads or min(16, os.cpu_count() or 1)) as pool:
         for key, loaded in zip(fresh, pool.map(make_one, fresh)):
             with _lock:
