@@ -108,6 +108,19 @@ static heddle_status find_common(heddle_context *ctx, heddle_jit *jit, hd_front 
   return HEDDLE_OK;
 }
 
+/* Copies the problem. The kernels of the plan do without weights_ready; with it each gets another
+ * one besides. */
+static heddle_status copy_problem(heddle_context *ctx, heddle_jit *jit, const hd_module *from,
+                                  hd_module **problem) {
+  HD_TRY(hd_module_copy(ctx, from, &jit->module));
+  hd_op *kernel = jit->module->body->first;
+  jit->overlaps =
+      from->level == HD_LEVEL_PROBLEM && kernel && hd_op_has(kernel, HD_ATTR_WEIGHTS_READY);
+  if (jit->overlaps)
+    hd_op_remove_attr(kernel, HD_ATTR_WEIGHTS_READY);
+  return hd_module_copy(ctx, jit->module, problem);
+}
+
 static heddle_status plan_all(heddle_context *ctx, heddle_jit *jit, const heddle_module *module,
                               const heddle_compile_options *o) {
   hd_pass_context pass = {.ctx = ctx, .target = o->target};
@@ -115,8 +128,7 @@ static heddle_status plan_all(heddle_context *ctx, heddle_jit *jit, const heddle
   hd_bucket_plan plan;
   hd_module *problem;
   hd_front front;
-  HD_TRY(hd_module_copy(ctx, module->ir, &jit->module));
-  HD_TRY(hd_module_copy(ctx, module->ir, &problem));
+  HD_TRY(copy_problem(ctx, jit, module->ir, &problem));
   HD_TRY(hd_front_read(&pass, problem, &front));
   heddle_status status = plan_ranges(ctx, jit, &front, o, &plan);
   if (status == HEDDLE_OK) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "Choice/size_choice.h"
 #include "Compile/compile_front.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
@@ -76,18 +77,23 @@ static heddle_status load(heddle_context *ctx, void *user, const heddle_compiled
 
 /* ---- compiling ---- */
 
-static heddle_status read_front(heddle_context *ctx, heddle_jit *jit, hd_front *front) {
+/* overlapping: with weights_ready. */
+static heddle_status read_front(heddle_context *ctx, heddle_jit *jit, bool overlapping,
+                                hd_front *front) {
   hd_pass_context pass = {.ctx = ctx, .target = jit->compile.target};
   hd_module *module = NULL;
   pthread_mutex_lock(&jit->lock);
   heddle_status status = hd_module_copy(ctx, jit->module, &module);
   pthread_mutex_unlock(&jit->lock);
   HD_TRY(status);
+  if (overlapping)
+    hd_op_set_flag(module, module->body->first, HD_ATTR_WEIGHTS_READY);
   return hd_front_read(&pass, module, front);
 }
 
+/* hint: the size that the schedule is chosen for; 0: any. */
 static heddle_status compile_choice(heddle_context *ctx, heddle_jit *jit, hd_front *front,
-                                    const hd_jit_range *r, loading *l,
+                                    const hd_schedule_words *words, int64_t hint, loading *l,
                                     heddle_compiled **compiled) {
   hd_chosen *chosen = hd_try_zalloc(ctx, sizeof *chosen, "a choice");
   if (!chosen) {
@@ -96,21 +102,22 @@ static heddle_status compile_choice(heddle_context *ctx, heddle_jit *jit, hd_fro
   }
   *chosen = (hd_chosen){
       .plan = {.n = 1}, .tuned = jit->compile.tuned, .load = load, .load_user = l};
-  chosen->plan.list[0].words = r->words;
+  chosen->plan.list[0].words = *words;
   if (jit->dim)
-    chosen->hint_mnk[hd_dim_index(jit->dim)] = r->hint;
+    chosen->hint_mnk[hd_dim_index(jit->dim)] = hint;
   heddle_status status = hd_compile_front(ctx, front, chosen, &jit->compile, compiled);
   hd_free(chosen);
   return status;
 }
 
 static heddle_status compile_named(heddle_context *ctx, heddle_jit *jit, hd_front *front,
-                                   const hd_jit_range *r, loading *l, heddle_compiled **compiled) {
+                                   const hd_schedule_words *words, loading *l,
+                                   heddle_compiled **compiled) {
   heddle_compile_options options = jit->compile;
-  char words[HD_SCHEDULE_TEXT];
+  char text[HD_SCHEDULE_TEXT];
   hd_refusal refusal = {0};
-  hd_schedule_print_words(&r->words, words);
-  options.schedule = jit->has_words ? words : NULL;
+  hd_schedule_print_words(words, text);
+  options.schedule = jit->has_words ? text : NULL;
   HD_TRY(hd_compile_front(ctx, front, NULL, &options, compiled));
   HD_TRY(load(ctx, l, *compiled, &refusal));
   return refusal.any ? hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "kernel.gate", "%s",
@@ -118,19 +125,75 @@ static heddle_status compile_named(heddle_context *ctx, heddle_jit *jit, hd_fron
                      : HEDDLE_OK;
 }
 
+/* ---- the overlapping kernel ---- */
+
+/* Words for a kernel with weights_ready that needs no workspace, for the sizes of a range. */
+static heddle_status choose_overlapping(heddle_context *ctx, const heddle_jit *jit,
+                                        const hd_front *front, const hd_jit_range *r,
+                                        hd_schedule_words *words) {
+  int64_t sizes[3] = {0};
+  const hd_tuned_entry *entry;
+  hd_schedule s;
+  if (jit->dim)
+    sizes[hd_dim_index(jit->dim)] = r->hint;
+  HD_TRY(hd_choose_for_sizes(ctx, front, jit->compile.tuned, sizes, NULL, &entry, &s));
+  if (s.reduce == HD_REDUCE_WORKSPACE)
+    s.split_k = 1;
+  s.stream_k = 0;
+  *words = hd_schedule_all_words(&s);
+  return HEDDLE_OK;
+}
+
+static heddle_status compile_overlapping(heddle_context *ctx, heddle_jit *jit,
+                                         const hd_jit_range *r, loading *l) {
+  hd_schedule_words words = r->words;
+  heddle_compiled *compiled = NULL;
+  hd_front front;
+  HD_TRY(read_front(ctx, jit, true, &front));
+  heddle_status status =
+      jit->is_choice ? choose_overlapping(ctx, jit, &front, r, &words) : HEDDLE_OK;
+  if (status != HEDDLE_OK)
+    hd_front_free(&front);
+  else if (jit->is_choice)
+    status = compile_choice(ctx, jit, &front, &words, r->hint, l, &compiled);
+  else
+    status = compile_named(ctx, jit, &front, &words, l, &compiled);
+  heddle_compiled_free(compiled);
+  return status;
+}
+
+/* Gives a kernel an overlapping one. Without one, because it spills or needs a workspace, all
+ * launches are ordinary. */
+static heddle_status add_overlapping(heddle_context *ctx, heddle_jit *jit, const hd_jit_range *r,
+                                     heddle_kernel *kernel) {
+  loading l = {.jit = jit};
+  heddle_context *said = heddle_context_create();
+  heddle_status status = compile_overlapping(said, jit, r, &l);
+  if (status == HEDDLE_OK && heddle_kernel_set_overlapping(NULL, kernel, l.kernel) == HEDDLE_OK)
+    l.kernel = NULL;
+  heddle_kernel_free(l.kernel);
+  if (status != HEDDLE_OK && status != HEDDLE_UNSUPPORTED)
+    status = hd_jit_say_again(ctx, status, said);
+  heddle_context_free(said);
+  return status == HEDDLE_UNSUPPORTED ? HEDDLE_OK : status;
+}
+
 static heddle_status make(heddle_context *ctx, heddle_jit *jit, hd_jit_range *r,
                           heddle_kernel **kernel) {
   loading l = {.jit = jit};
   heddle_compiled *compiled = NULL;
   hd_front front;
-  HD_TRY(read_front(ctx, jit, &front));
-  heddle_status status = (jit->is_choice ? compile_choice : compile_named)(ctx, jit, &front, r, &l,
-                                                                          &compiled);
+  HD_TRY(read_front(ctx, jit, false, &front));
+  heddle_status status =
+      jit->is_choice ? compile_choice(ctx, jit, &front, &r->words, r->hint, &l, &compiled)
+                     : compile_named(ctx, jit, &front, &r->words, &l, &compiled);
   if (status == HEDDLE_OK && strcmp(l.kernel->manifest.family, jit->family) != 0)
     status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "schedule.buckets",
                       "a range reads A packed for %s, but the last one reads A packed for %s; "
                       "legal: one family",
                       l.kernel->manifest.family, jit->family);
+  if (status == HEDDLE_OK && jit->overlaps)
+    status = add_overlapping(ctx, jit, r, l.kernel);
   if (status == HEDDLE_OK)
     r->schedule = hd_xstrdup(heddle_compiled_schedule(compiled));
   heddle_compiled_free(compiled);

@@ -32,7 +32,8 @@ struct heddle_jit {
   bool is_choice; /* Heddle chose the schedules: those that spill are replaced */
   bool has_words; /* the options give the schedules; false: the problem's own, or the default */
   pthread_mutex_t lock; /* protects the module */
-  hd_module *module;    /* owned: the problem */
+  hd_module *module;    /* owned: the problem, without weights_ready */
+  bool overlaps;        /* the problem has weights_ready: each kernel gets an overlapping one */
   const char *family;
   hd_records records; /* layout of partial sums in the workspace, the same in all ranges */
   bool copies;        /* some range copies B to the workspace, so none shares tiles through it */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,6 +141,79 @@ static void a_captured_launch_compiles_nothing(void **state) {
   assert_int_equal(fake_n_allocations, before);
   assert_true(f->fake->launch[0].captured);
   heddle_jit_free(jit);
+  close_fake(f);
+}
+
+static void replace(char text[2048], const char *from, const char *to) {
+  char *at = strstr(text, from), rest[2048];
+  assert_non_null(at);
+  snprintf(rest, sizeof rest, "%s", at + strlen(from));
+  snprintf(at, (size_t)(text + 2048 - at), "%s%s", to, rest);
+}
+
+/* Replaces the fixture's problem by one of m x k with weights_ready. */
+static void promise(fixture *f, const char *m, const char *k) {
+  char text[2048];
+  snprintf(text, sizeof text, "%s", problem);
+  replace(text, "sm_90a\"", "sm_90a\", dependent, weights_ready");
+  replace(text, "value = 128", m);
+  replace(text, "value = 256", k);
+  heddle_module_free(f->module);
+  assert_int_equal(heddle_module_parse(f->ctx, "x", text, strlen(text), &f->module), HEDDLE_OK);
+  f->fake->n_nodes = 1;
+}
+
+static bool is_programmatic(const fixture *f) {
+  const fake_launch *l = &f->fake->launch[f->fake->n_launches - 1];
+  for (unsigned i = 0; i < l->config.n_attributes; i++)
+    if (l->attribute[i].id == HD_CU_PROGRAMMATIC_SERIALIZATION)
+      return true;
+  return false;
+}
+
+static void launches_overlap_where_they_can(void **state) {
+  (void)state;
+  for (int is_choice = 0; is_choice < 2; is_choice++) {
+    fixture *f = open_fake();
+    promise(f, "value = 128", "value = 256");
+    f->options.lazy = true;
+    f->options.compile.schedule_is_choice = is_choice;
+    if (!is_choice)
+      f->options.compile.schedule = "tile=64x16 stages=4";
+    heddle_jit *jit = create(f);
+    assert_int_equal(launch(f, jit, 16), HEDDLE_OK);
+    assert_int_equal(f->fake->n_loads, 2);
+    assert_false(is_programmatic(f)); /* it is not captured */
+    f->fake->capturing = true;
+    f->fake->n_nodes = 0;
+    assert_int_equal(launch(f, jit, 16), HEDDLE_OK);
+    assert_false(is_programmatic(f)); /* the first of the graph */
+    f->fake->n_nodes = 1;
+    assert_int_equal(launch(f, jit, 16), HEDDLE_OK);
+    assert_true(is_programmatic(f));
+    /* With the same schedule, only a kernel with weights_ready claims its SM. */
+    const fake_launch *l = f->fake->launch;
+    assert_true(is_choice || l[1].config.shared_bytes < l[2].config.shared_bytes);
+    heddle_jit_free(jit);
+    close_fake(f);
+  }
+}
+
+/* Its partial sums would lie where the other kernel has its own. */
+static void what_needs_a_workspace_does_not_overlap(void **state) {
+  (void)state;
+  fixture *f = open_fake();
+  promise(f, "value = 4096", "value = 14336");
+  f->options.lazy = true;
+  for (int32_t named = 0; named < 2; named++) {
+    f->options.compile = (heddle_compile_options){
+        .schedule = named ? "tile=64x16 split_k=2 reduce=workspace" : NULL};
+    heddle_jit *jit = create(f);
+    assert_int_equal(heddle_jit_prepare(f->ctx, jit, (const int64_t[]){0, 48, 0}), HEDDLE_OK);
+    /* The model's choice is taken without its splits. */
+    assert_int_equal(f->fake->n_live_modules, named ? 1 : 2);
+    heddle_jit_free(jit);
+  }
   close_fake(f);
 }
 
@@ -362,6 +436,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lazy_ranges_are_made_when_they_are_asked_for),
       cmocka_unit_test(a_captured_launch_compiles_nothing),
+      cmocka_unit_test(launches_overlap_where_they_can),
+      cmocka_unit_test(what_needs_a_workspace_does_not_overlap),
       cmocka_unit_test(eager_ranges_are_made_at_once),
       cmocka_unit_test(threads_that_ask_at_once_make_one_kernel),
       cmocka_unit_test(errors_of_the_machine_are_tried_again),
