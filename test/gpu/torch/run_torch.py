@@ -9,7 +9,7 @@ import time
 
 SECONDS = {"llama": 150, "gated": 80, "overhead": 10, "checks": 110, "cases": 75, "hostile": 45, "device": 25,
            "training": 40,
-           "experts": 30}
+           "experts": 30, "overlap": 60}
 parser = argparse.ArgumentParser()
 parser.add_argument("--out", required=True)
 parser.add_argument("--seconds", type=int)
