@@ -31,14 +31,14 @@ typedef struct heddle_jit_options {
   int32_t n_threads; /* not lazy: number of threads that compile; 0: one */
 } heddle_jit_options;
 
-/* Of a problem with weights_ready each range has two kernels, and a launch takes the one with
- * weights_ready where it can overlap with the kernel before it (heddle_kernel_set_overlapping).
- *
- * Chooses the ranges and, unless lazy, compiles and loads them, into the calling thread's current
+/* Chooses the ranges and, unless lazy, compiles and loads them, into the calling thread's current
  * CUDA context; *jit is owned. The module is unchanged. If a schedule that Heddle chose does not
  * fit into registers, according to ptxas or the driver's compiler, the next best is used, as in
  * heddle_compile. If not lazy, the call fails with the first range that fails. Errors are those of
- * heddle_compile_module and heddle_kernel_load. */
+ * heddle_compile_module and heddle_kernel_load.
+ *
+ * Of a problem with weights_ready each range has two kernels, and a launch takes the one with
+ * weights_ready where it can overlap with the kernel before it (heddle_kernel_set_overlapping). */
 HEDDLE_API heddle_status heddle_jit_create(heddle_context *ctx, const heddle_runtime *runtime,
                                            const heddle_module *module,
                                            const heddle_jit_options *options, heddle_jit **jit);

@@ -64,8 +64,9 @@ HEDDLE_API heddle_status heddle_kernel_attach(heddle_context *ctx, heddle_kernel
  * same problem with `dependent` and `weights_ready`, and with a schedule that needs no workspace,
  * loaded in the contexts of kernel. kernel: with `dependent`, so that launches behind it can
  * overlap in turn. On success kernel owns overlapping, which is not used by itself any more; the
- * queries describe kernel. HEDDLE_INVALID, rule kernel.overlapping, if they do not fit. Do not call
- * it while another thread launches kernel. */
+ * queries describe kernel. NULL: there is none, and all launches of kernel are ordinary ones.
+ * HEDDLE_INVALID, rule kernel.overlapping, if they do not fit. Do not call it while another thread
+ * launches kernel. */
 HEDDLE_API heddle_status heddle_kernel_set_overlapping(heddle_context *ctx, heddle_kernel *kernel,
                                                        heddle_kernel *overlapping);
 

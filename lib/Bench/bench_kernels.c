@@ -83,10 +83,12 @@ static heddle_status load(const hd_device *device, hd_bench_kernel *k) {
     return hd_load_compiled(k->said, device->runtime, k->compiled, &k->loaded.kernel);
   HD_TRY(hd_load_compiled(k->said, device->runtime, k->ordinary, &k->loaded.kernel));
   heddle_status status = hd_load_compiled(k->said, device->runtime, k->compiled, &overlapping);
-  if (status == HEDDLE_OK &&
-      heddle_kernel_set_overlapping(NULL, k->loaded.kernel, overlapping) != HEDDLE_OK)
-    heddle_kernel_free(overlapping);
-  return status;
+  if (status != HEDDLE_OK)
+    return status;
+  if (heddle_kernel_set_overlapping(NULL, k->loaded.kernel, overlapping) == HEDDLE_OK)
+    return HEDDLE_OK;
+  heddle_kernel_free(overlapping);
+  return heddle_kernel_set_overlapping(k->said, k->loaded.kernel, NULL);
 }
 
 void hd_bench_load(const hd_device *device, const hd_bench_problem *problem,

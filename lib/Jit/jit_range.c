@@ -171,11 +171,12 @@ static heddle_status add_overlapping(heddle_context *ctx, heddle_jit *jit, const
   heddle_status status = compile_overlapping(said, jit, r, &l);
   if (status == HEDDLE_OK && heddle_kernel_set_overlapping(NULL, kernel, l.kernel) == HEDDLE_OK)
     l.kernel = NULL;
+  else if (status == HEDDLE_OK || status == HEDDLE_UNSUPPORTED)
+    status = heddle_kernel_set_overlapping(said, kernel, NULL);
   heddle_kernel_free(l.kernel);
-  if (status != HEDDLE_OK && status != HEDDLE_UNSUPPORTED)
-    status = hd_jit_say_again(ctx, status, said);
+  status = hd_jit_say_again(ctx, status, said);
   heddle_context_free(said);
-  return status == HEDDLE_UNSUPPORTED ? HEDDLE_OK : status;
+  return status;
 }
 
 static heddle_status make(heddle_context *ctx, heddle_jit *jit, hd_jit_range *r,

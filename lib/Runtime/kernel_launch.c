@@ -33,14 +33,13 @@ static heddle_status find_loaded(heddle_context *ctx, const heddle_kernel *kerne
                   kernel->manifest.name);
 }
 
-/* A kernel that has an overlapping one is itself launched ordinarily. */
 static unsigned fill_attributes(const heddle_kernel *kernel, const hd_variant *variant,
                                 hd_cu_attribute attributes[2]) {
   unsigned n = 0;
   if (variant->cluster > 1)
     attributes[n++] = (hd_cu_attribute){.id = HD_CU_CLUSTER_DIMENSION,
                                         .value.cluster = {(unsigned)variant->cluster, 1, 1}};
-  if (variant->dependent_launch && !kernel->overlapping)
+  if (variant->dependent_launch && !kernel->ordinary)
     attributes[n++] =
         (hd_cu_attribute){.id = HD_CU_PROGRAMMATIC_SERIALIZATION, .value.number = 1};
   return n;

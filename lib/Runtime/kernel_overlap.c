@@ -56,13 +56,11 @@ static bool starts_early(const hd_manifest *m) {
 #define REFUSE(...)                                                                                \
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "kernel.overlapping", __VA_ARGS__)
 
-heddle_status heddle_kernel_set_overlapping(heddle_context *ctx, heddle_kernel *kernel,
-                                            heddle_kernel *overlapping) {
-  if (!overlapping || overlapping == kernel || overlapping->overlapping || kernel->overlapping)
+static heddle_status check(heddle_context *ctx, const heddle_kernel *kernel,
+                           const heddle_kernel *overlapping) {
+  if (overlapping == kernel || overlapping->overlapping || kernel->overlapping)
     REFUSE("kernel %s: got %s; legal: one other kernel that has none itself", kernel->manifest.name,
-           !overlapping            ? "no kernel"
-           : overlapping == kernel ? "the same kernel"
-                                   : "a second one");
+           overlapping == kernel ? "the same kernel" : "a second one");
   const hd_manifest *x = &kernel->manifest, *y = &overlapping->manifest;
   if (!starts_early(y))
     REFUSE("got kernel %s, which starts at the end of its predecessor; legal: one that is compiled "
@@ -78,6 +76,14 @@ heddle_status heddle_kernel_set_overlapping(heddle_context *ctx, heddle_kernel *
         !is_loaded_in(overlapping, kernel->loaded[i].context))
       REFUSE("kernel %s is not loaded in each context of kernel %s; nearest: "
              "heddle_kernel_attach", y->name, x->name);
-  kernel->overlapping = overlapping;
+  return HEDDLE_OK;
+}
+
+heddle_status heddle_kernel_set_overlapping(heddle_context *ctx, heddle_kernel *kernel,
+                                            heddle_kernel *overlapping) {
+  if (overlapping)
+    HD_TRY(check(ctx, kernel, overlapping));
+  kernel->overlapping = overlapping ? overlapping : kernel->overlapping;
+  kernel->ordinary = true;
   return HEDDLE_OK;
 }

@@ -24,6 +24,7 @@ struct heddle_kernel {
   heddle_image image; /* copies, for heddle_kernel_attach; the PTX ends with a NUL */
   bool gate;
   heddle_kernel *overlapping; /* owned: heddle_kernel_set_overlapping; NULL: there is none */
+  bool ordinary;              /* its own launches are ordinary, although it is `dependent` */
   int32_t n_passed;
   hd_arg_kind passed[HD_MAX_ARGS]; /* the arguments of a launch, in order */
   int32_t n_loaded;

@@ -76,10 +76,10 @@ static heddle_status launch(fixture *f, heddle_jit *jit, int32_t n) {
     if (strcmp(name, "n") == 0)
       args[i].i32 = n;
     else if (strcmp(name, "ldb") == 0)
-      args[i].i64 = 256;
+      args[i].i64 = 16384;
     else if (strcmp(name, "ldd") == 0)
       args[i].i64 = 65536;
-    else if (strcmp(name, "workspace") != 0)
+    else
       args[i].ptr = (const void *)(uintptr_t)(4096 * (i + 1));
   }
   return heddle_jit_launch(f->ctx, jit, args, heddle_jit_arg_count(jit), NULL);
@@ -212,6 +212,11 @@ static void what_needs_a_workspace_does_not_overlap(void **state) {
     assert_int_equal(heddle_jit_prepare(f->ctx, jit, (const int64_t[]){0, 48, 0}), HEDDLE_OK);
     /* The model's choice is taken without its splits. */
     assert_int_equal(f->fake->n_live_modules, named ? 1 : 2);
+    f->fake->capturing = true;
+    assert_int_equal(launch(f, jit, 48), HEDDLE_OK);
+    assert_int_equal(launch(f, jit, 48), HEDDLE_OK);
+    assert_int_equal(is_programmatic(f), !named);
+    f->fake->capturing = false;
     heddle_jit_free(jit);
   }
   close_fake(f);

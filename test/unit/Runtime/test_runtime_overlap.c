@@ -109,6 +109,14 @@ static void alone_a_kernel_is_as_it_was(void **state) {
   }
 }
 
+static void without_another_all_launches_are_ordinary(void **state) {
+  fixture *f = *state;
+  assert_int_equal(heddle_kernel_set_overlapping(f->ctx, f->kernel, NULL), HEDDLE_OK);
+  f->fake->capturing = true;
+  is_ordinary(f);
+  is_ordinary(f);
+}
+
 static void it_overlaps_behind_a_kernel_of_heddles(void **state) {
   fixture *f = *state;
   join(f);
@@ -213,7 +221,6 @@ static void refused_manifest(fixture *f, const hd_manifest *manifest, const char
 static void what_is_no_pair_is_refused(void **state) {
   fixture *f = *state;
   hd_manifest m = early_manifest();
-  refused(f, NULL, "got no kernel");
   refused(f, f->kernel, "got the same kernel");
   m.variant[0].dependent_launch = m.variant[0].weights_ready = false;
   refused_manifest(f, &m, "compiled with dependent");
@@ -245,6 +252,7 @@ int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
       CASE(alone_a_kernel_is_as_it_was),
+      CASE(without_another_all_launches_are_ordinary),
       CASE(it_overlaps_behind_a_kernel_of_heddles),
       CASE(elsewhere_it_does_not),
       CASE(a_foreign_kernel_has_to_be_named),

@@ -205,7 +205,7 @@ def compile_overlapping(key, target):
 
 def _make(key, target):
     """The kernel of a key, Loaded. With settings["weights_ready"] it has an overlapping one, unless that spills, or copies
-    its B to a workspace."""
+    its B to a workspace; then all launches are ordinary."""
     loaded = compile_kernel(key, target, Loaded)
     if settings["weights_ready"]:
         try:
@@ -213,6 +213,7 @@ def _make(key, target):
         except HeddleError as error:
             if error.rule not in (*_SPILLS, "kernel.overlapping"):
                 raise
+            call(_c.heddle_kernel_set_overlapping, loaded.handle, None)
     return loaded
 
 
