@@ -84,7 +84,7 @@ class Command(unittest.TestCase):
                      says="not a database")
 
     def test_a_strange_database(self):
-        """None is opened for service or written to. Each is refused within a second."""
+        """None is opened for service or written to. Each is refused at once, on a busy machine within five seconds."""
         ours = "PRAGMA application_id = 1212435524;"
         for i, sql in enumerate((
                 "CREATE TABLE bookmark(url TEXT)",
@@ -102,7 +102,7 @@ class Command(unittest.TestCase):
             for command in (["check"], ["migrate"], ["token", "list"], ["serve", "--listen", "127.0.0.1:0"]):
                 start = time.monotonic()
                 self.refused("store.foreign", *command, "--store", "sqlite:" + path, says="a file of heddled")
-                self.assertLess(time.monotonic() - start, 1)
+                self.assertLess(time.monotonic() - start, 5)
             with open(path, "rb") as file:
                 self.assertEqual(file.read(), before)
 
