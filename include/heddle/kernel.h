@@ -57,16 +57,16 @@ HEDDLE_API heddle_status heddle_kernel_attach(heddle_context *ctx, heddle_kernel
 
 /* Gives a kernel a second version of the same product, for launches that can overlap with the
  * kernel before them (programmatic dependent launch). Overlapping gains only if that kernel lets
- * its dependents start early; behind any other, an ordinary launch is faster. Each launch decides:
- * `overlapping` is launched in a stream that is being captured, if the launch depends on one kernel
- * only, and that kernel is one of Heddle's with `dependent` or is known by
- * heddle_runtime_add_early; `kernel` is launched, ordinarily, in all other cases. overlapping: the
- * same problem with `dependent` and `weights_ready`, and with a schedule that needs no workspace,
- * loaded in the contexts of kernel. kernel: with `dependent`, so that launches behind it can
- * overlap in turn. On success kernel owns overlapping, which is not used by itself any more; the
- * queries describe kernel. NULL: there is none, and all launches of kernel are ordinary ones.
- * HEDDLE_INVALID, rule kernel.overlapping, if they do not fit. Do not call it while another thread
- * launches kernel. */
+ * its dependents start early; behind any other, an ordinary launch is faster. Each launch
+ * decides: `overlapping` is launched in a stream that is being captured, if it accepts the
+ * arguments, the launch depends on one kernel only, and that kernel is one of Heddle's with
+ * `dependent` or is known by heddle_runtime_add_early; `kernel` is launched, ordinarily, in all
+ * other cases. overlapping: the same problem with `dependent` and `weights_ready`, and with a
+ * schedule that needs no workspace, loaded in the contexts of kernel. kernel: with `dependent`,
+ * so that launches behind it can overlap in turn. On success kernel owns overlapping, which is
+ * not used by itself any more; the queries describe kernel. NULL: there is none, and all
+ * launches of kernel are ordinary ones. HEDDLE_INVALID, rule kernel.overlapping, if they do not
+ * fit. Do not call it while another thread launches kernel. */
 HEDDLE_API heddle_status heddle_kernel_set_overlapping(heddle_context *ctx, heddle_kernel *kernel,
                                                        heddle_kernel *overlapping);
 

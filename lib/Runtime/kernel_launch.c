@@ -117,9 +117,10 @@ heddle_status hd_kernel_submit(heddle_context *ctx, const heddle_kernel *kernel,
 heddle_status hd_kernel_launch_values(heddle_context *ctx, const heddle_kernel *kernel,
                                       hd_values *values, void *stream) {
   hd_prepared p;
-  if (kernel->overlapping && hd_follows_early(kernel->runtime, stream))
-    kernel = kernel->overlapping;
-  HD_TRY(hd_kernel_prepare(ctx, kernel, values, stream, &p));
+  bool overlaps = kernel->overlapping && hd_follows_early(kernel->runtime, stream) &&
+                  hd_kernel_prepare(NULL, kernel->overlapping, values, stream, &p) == HEDDLE_OK;
+  if (!overlaps) /* or it takes fewer sizes, or pitches */
+    HD_TRY(hd_kernel_prepare(ctx, kernel, values, stream, &p));
   return p.function ? hd_kernel_submit(ctx, kernel, &p) : HEDDLE_OK;
 }
 

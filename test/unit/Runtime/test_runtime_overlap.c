@@ -168,6 +168,22 @@ static void a_foreign_kernel_has_to_be_named(void **state) {
   assert_string_equal(heddle_context_get(f->ctx, 0)->rule, "runtime.early");
 }
 
+/* A size that only the other kernel takes. */
+static void what_it_refuses_is_launched_ordinarily(void **state) {
+  fixture *f = *state;
+  hd_manifest narrow = early_manifest();
+  narrow.arg[6].max = 64; /* n is 128 */
+  heddle_kernel_free(f->overlapping);
+  f->overlapping = loaded(f, &narrow);
+  join(f);
+  f->fake->capturing = true;
+  is_ordinary(f);
+  is_ordinary(f);
+  assert_int_equal(heddle_context_count(f->ctx), 0);
+  f->args[6].i32 = 64;
+  overlaps(f);
+}
+
 /* The driver may give the handle of a freed function to another one. */
 static void freed_functions_are_forgotten(void **state) {
   fixture *f = *state;
@@ -256,6 +272,7 @@ int main(void) {
       CASE(it_overlaps_behind_a_kernel_of_heddles),
       CASE(elsewhere_it_does_not),
       CASE(a_foreign_kernel_has_to_be_named),
+      CASE(what_it_refuses_is_launched_ordinarily),
       CASE(freed_functions_are_forgotten),
       CASE(the_launch_allocates_nothing),
       CASE(both_are_attached_to_another_device),
