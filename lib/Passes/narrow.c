@@ -4,7 +4,9 @@
  * Ensures    where a wgmma says how many columns of its sum are used (`columns`: a group can end
  *            anywhere in a tile), the tile's loop over k exists twice: if they are at most half of
  *            the tile's, a wgmma multiplies the first half of B's slot only. The second half of the
- *            accumulators then has no value. It is not stored.
+ *            accumulators then has no value. It is not stored. Accumulators that nothing reads
+ *            behind the loop (parts of a promote) are made in each branch: ptxas serialises wgmmas
+ *            of two loops that promote from the same registers (C7511).
  * Why here   the copy already has its waits, arrivals and fences, which are the same: both loops
  *            read the same stages. check sees both.
  * Does not   change what is loaded or stored.
@@ -89,6 +91,13 @@ static int32_t find_results(hd_module *m, const product *p, hd_value ***results)
   return n;
 }
 
+/* Whether an initial value of the loop has no meaning, and its final value no use. */
+static bool is_scratch(hd_op *loop, int32_t i) {
+  const hd_value *value = hd_for_carried(loop)[i];
+  return value->op && value->op->kind == HD_OP_FRAG_UNDEF &&
+         !is_used_from(loop->next, loop->results[i]);
+}
+
 /* Makes the product a choice between two of them. Returns the choice. */
 static hd_op *choose(hd_module *m, const product *p, hd_value *is_few, const char *half) {
   hd_value **results;
@@ -104,6 +113,12 @@ static hd_op *choose(hd_module *m, const product *p, hd_value *is_few, const cha
   hd_builder few = hd_builder_at_end(m, choice->regions[0]);
   hd_builder many = hd_builder_at_end(m, choice->regions[1]);
   hd_value_map map = {0};
+  for (int32_t i = 0; i < p->first->n_results; i++)
+    if (is_scratch(p->first, i)) {
+      hd_op *undef = hd_for_carried(p->first)[i]->op;
+      hd_op_clone(&few, undef, &map);
+      hd_op_move_to_end(undef, choice->regions[1]);
+    }
   for (hd_op *op = p->first, *next; op != p->behind; op = next) {
     next = op->next;
     set_row(m, hd_op_clone(&few, op, &map), half);
