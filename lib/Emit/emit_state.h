@@ -221,7 +221,7 @@ hd_emit_fn hd_emit_op_copy_bulk, hd_emit_op_copy_tma, hd_emit_op_copy_cp_async,
 hd_emit_fn hd_emit_op_load_meta, hd_emit_op_load_a, hd_emit_op_load_b, hd_emit_op_load_scale,
     hd_emit_op_frag_zero, hd_emit_op_frag_undef, hd_emit_op_frag_columns;
 hd_emit_fn hd_emit_op_promote;
-void hd_emit_promote_ahead(hd_emitter *e, const hd_op *op);
+void hd_emit_promote_ahead(hd_emitter *e, const hd_op *fence);
 hd_emit_fn hd_emit_op_mma_sp, hd_emit_op_mma_sp_scaled, hd_emit_op_wgmma;
 hd_emit_fn hd_emit_op_tcgen05_mma, hd_emit_op_tcgen05_st, hd_emit_op_tcgen05_ld,
     hd_emit_op_tcgen05_cp,

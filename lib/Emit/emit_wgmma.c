@@ -105,6 +105,7 @@ heddle_status hd_emit_op_wgmma(hd_emitter *e, const hd_op *op) {
 /* Values that the fence orders pass through asm before it. Otherwise LLVM could place a definition
  * or a copy of them after the fence. Pinned registers need no tie: only asm writes them. */
 heddle_status hd_emit_op_wgmma_fence(hd_emitter *e, const hd_op *op) {
+  hd_emit_promote_ahead(e, op);
   for (int32_t i = 0; i < op->n_operands; i++)
     if (hd_emit_pinned_of(e, op->operands[i]) == HD_NOT_PINNED)
       hd_emit_tie(e, "", op->operands[i], op->results[i]);
@@ -114,14 +115,13 @@ heddle_status hd_emit_op_wgmma_fence(hd_emitter *e, const hd_op *op) {
 
 heddle_status hd_emit_op_wgmma_wait(hd_emitter *e, const hd_op *op) {
   int64_t pending = hd_op_int(op, HD_ATTR_PENDING, 0);
-  if (op->next && op->next->kind == HD_OP_PROMOTE)
-    hd_emit_promote_ahead(e, op->next);
+  bool promotes = op->next && op->next->kind == HD_OP_PROMOTE;
   const char *wait =
       hd_arena_printf(&e->arena, "wgmma.wait_group.sync.aligned %d;", (int)pending);
   hd_emit_asm(e, e->none, wait, "", NULL, 0, HD_ASM_MEMORY);
-  /* With pending 0, ordinary code reads the accumulators next. LLVM would move it above the wait,
-   * on which it does not depend, so they pass through asm after the wait, or are read there
-   * (pinned). */
+  /* With pending 0, or before a promote, ordinary code reads the accumulators next. LLVM would move
+   * it above the wait, on which it does not depend, so they pass through asm after the wait, or are
+   * read there (pinned). */
   for (int32_t i = 0; i < op->n_operands; i++) {
     const hd_value *from = op->operands[i], *to = op->results[i];
     int32_t n;
@@ -130,7 +130,7 @@ heddle_status hd_emit_op_wgmma_wait(hd_emitter *e, const hd_op *op) {
       continue;
     if (hd_emit_pinned_of(e, from) != HD_NOT_PINNED)
       hd_emit_pinned_read(e, from, to);
-    else if (pending > 0)
+    else if (pending > 0 && !promotes)
       hd_emit_set(e, to, v, n);
     else
       hd_emit_tie(e, "", from, to);

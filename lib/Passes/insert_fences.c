@@ -2,7 +2,8 @@
  *
  * Requires   insert_barriers.
  * Ensures    wgmma batches are fenced from the generic accesses of their registers, committed, and
- *            waited for before their slots are released and their accumulators read (R1, R3, R5).
+ *            waited for before their slots are released and their accumulators read (R1, R3, R5);
+ *            each accumulator that is promoted by a wait of its own.
  *            Each writing thread fences generic writes that wgmma reads before it arrives (R2).
  *            Barrier initialisation is fenced (R4). Writes to a slot of D are fenced, its copy is
  *            committed, and waited for before the slot is filled again and before the role ends
@@ -64,15 +65,51 @@ static int32_t batch_outputs(const hd_accesses *batch, hd_value **list) {
   return n;
 }
 
-/* Inserts: fence, (the batch), commit, wait until at most `pending` batches are in flight. */
-static void place_batch(hd_module *m, const hd_accesses *batch, int32_t pending) {
+static void place_wait(hd_module *m, hd_builder b, hd_value *const *list, int32_t n,
+                       int32_t pending) {
+  hd_op *wait = pass_through(m, &b, HD_OP_WGMMA_WAIT, list, n);
+  hd_op_set_int(m, wait, HD_ATTR_PENDING, pending);
+}
+
+static void place_commit(hd_module *m, hd_op *last) {
+  hd_builder b = hd_builder_after(m, last);
+  hd_build_op(&b, HD_OP_WGMMA_COMMIT, (hd_type){0}, 0);
+}
+
+static void fence_inputs(hd_module *m, const hd_accesses *batch) {
   hd_value **list = new_list(m, 2 * batch->n); /* accumulators and A */
   hd_builder b = hd_builder_before(m, batch->op[0]);
   pass_through(m, &b, HD_OP_WGMMA_FENCE, list, batch_inputs(batch, list));
-  hd_builder after = hd_builder_after(m, batch->op[batch->n - 1]);
-  hd_build_op(&after, HD_OP_WGMMA_COMMIT, (hd_type){0}, 0);
-  hd_op *wait = pass_through(m, &after, HD_OP_WGMMA_WAIT, list, batch_outputs(batch, list));
-  hd_op_set_int(m, wait, HD_ATTR_PENDING, pending);
+}
+
+/* Inserts: fence, (the batch), commit, wait until at most `pending` batches are in flight. */
+static void place_batch(hd_module *m, const hd_accesses *batch, int32_t pending) {
+  hd_value **list = new_list(m, batch->n);
+  hd_op *last = batch->op[batch->n - 1];
+  fence_inputs(m, batch);
+  place_commit(m, last);
+  place_wait(m, hd_builder_after(m, last->next), list, batch_outputs(batch, list), pending);
+}
+
+static hd_op *promoted_by(hd_value *part) {
+  for (hd_op *op = part->op->next; op; op = op->next)
+    for (int32_t i = 0; op->kind == HD_OP_PROMOTE && i < hd_promote_n_parts(op); i++)
+      if (hd_promote_parts(op)[i] == part)
+        return op;
+  return NULL;
+}
+
+/* Each accumulator has a batch of its own, which is waited for before it is promoted: the next ones
+ * run meanwhile. */
+static void place_promoted(hd_module *m, const hd_accesses *batch) {
+  hd_value **part = new_list(m, batch->n);
+  int32_t n = batch_outputs(batch, part);
+  fence_inputs(m, batch);
+  for (int32_t i = 0; i < n; i++) {
+    hd_op *promote = promoted_by(part[i]);
+    place_commit(m, part[i]->op);
+    place_wait(m, hd_builder_before(m, promote), &part[i], 1, n - 1 - i);
+  }
 }
 
 /* Keeps the metadata of a batch, which it reads while it runs, in its registers until the load that
@@ -106,9 +143,7 @@ static void insert_pair(hd_module *m, hd_op *loop, const hd_accesses batch[2]) {
     hold_metadata(m, loop, &batch[i]);
     place_batch(m, &batch[i], 1);
   }
-  hd_builder behind = hd_builder_after(m, loop);
-  hd_op *wait = pass_through(m, &behind, HD_OP_WGMMA_WAIT, list, n);
-  hd_op_set_int(m, wait, HD_ATTR_PENDING, 0);
+  place_wait(m, hd_builder_after(m, loop), list, n, 0);
 }
 
 /* A single batch is waited for in its iteration: the next one overwrites the registers it reads. */
@@ -123,6 +158,8 @@ static void place_wgmma(hd_module *m, hd_op *kernel) {
       batch[1] = (hd_accesses){all.op + end, to - end, 0};
       insert_pair(m, all.op[i]->region->parent, batch);
       end = to;
+    } else if (promoted_by(all.op[end - 1]->results[0])) {
+      place_promoted(m, &batch[0]);
     } else {
       place_batch(m, &batch[0], 0);
     }

@@ -73,10 +73,13 @@ static void compute(hd_stage *st, hd_builder *b, const hd_tile_place *place,
   hd_value *more =
       hd_scales_promoted(&st->p) ? hd_build_i1(b, false) : hd_build_cmp(b, "ne", k, place->k_lo);
   hd_value *yes = hd_build_i1(b, true);
-  for (int32_t step = 0; step < st->steps; step++)
-    for (int32_t i = 0; i < rows->slabs_each; i++)
-      acc[i] = mma(st, b, acc[i], a[i][step], rows->slab[i], cursor, word[i][step],
-                   step ? yes : more, place->columns, step);
+  bool by_slab = hd_scales_promoted(&st->p); /* one is promoted while the next ones multiply */
+  int32_t n = rows->slabs_each;
+  for (int32_t at = 0; at < n * st->steps; at++) {
+    int32_t i = by_slab ? at / st->steps : at % n, step = by_slab ? at % st->steps : at / n;
+    acc[i] = mma(st, b, acc[i], a[i][step], rows->slab[i], cursor, word[i][step],
+                 step ? yes : more, place->columns, step);
+  }
 }
 
 /* A warp's first row, counted from the first scale of A in the slot. */
@@ -90,24 +93,20 @@ static hd_value *first_row(hd_stage *st, hd_builder *b, const hd_tile_place *pla
   return hd_arith(b, HD_OP_ADD, row, inside); /* the box begins before the tile */
 }
 
-/* Adds the scaled results of a stage to the sums; updates sums and acc. The op directly follows the
- * wait for acc, so that its scales can be read before the wait. */
+/* Adds the scaled results of a stage to the sums, each slab's by an op of its own; updates sums and
+ * acc. The rows are computed before the batch, so that scales can be read before it. */
 static void promote(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value *cursor,
-                    hd_value *row, hd_value *column, hd_value **sums, hd_value **acc) {
-  enum { PARTS = HD_AT_promote_parts };
-  int32_t n = rows->slabs_each;
-  hd_value *operands[PARTS + 2 * MAX_SLABS] = {st->scales[0], st->scales[1], cursor, row, column};
-  hd_type types[2 * MAX_SLABS];
-  memcpy(operands + PARTS, sums, sizeof *sums * (size_t)n);
-  memcpy(operands + PARTS + n, acc, sizeof *acc * (size_t)n);
-  for (int32_t i = 0; i < 2 * n; i++)
-    types[i] = operands[PARTS + i]->type;
-  hd_op *op = hd_build(b, HD_OP_PROMOTE, operands, PARTS + 2 * n, types, 2 * n);
-  hd_op_set_int(st->module, op, HD_ATTR_ROWS, st->p.block_rows);
-  if (st->variant->permutes)
-    hd_op_set_int(st->module, op, HD_ATTR_RUN, hd_d_run(&st->p));
-  memcpy(sums, op->results, sizeof *sums * (size_t)n);
-  memcpy(acc, op->results + n, sizeof *acc * (size_t)n);
+                    hd_value *const *row, hd_value *column, hd_value **sums, hd_value **acc) {
+  for (int32_t i = 0; i < rows->slabs_each; i++) {
+    hd_value *operands[] = {st->scales[0], st->scales[1], cursor, row[i], column, sums[i], acc[i]};
+    hd_type types[] = {sums[i]->type, acc[i]->type};
+    hd_op *op = hd_build(b, HD_OP_PROMOTE, operands, 7, types, 2);
+    hd_op_set_int(st->module, op, HD_ATTR_ROWS, st->p.block_rows);
+    if (st->variant->permutes)
+      hd_op_set_int(st->module, op, HD_ATTR_RUN, hd_d_run(&st->p));
+    sums[i] = op->results[0];
+    acc[i] = op->results[1];
+  }
 }
 
 /* for k: copy the stage, compute the stage. Carries the cursor, with promotion the sums, and the
@@ -127,7 +126,10 @@ static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place
   hd_value **args = loop->regions[0]->args, *values[2 * MAX_SLABS], **acc = values + n_sums;
   memcpy(values, args + 2, sizeof *values * (size_t)n);
   hd_stage_copy(st, &in, place, args[0], args[1]);
-  hd_value *row = n_sums ? first_row(st, &in, place, rows) : NULL;
+  hd_value *row[MAX_SLABS];
+  row[0] = n_sums ? first_row(st, &in, place, rows) : NULL;
+  for (int32_t i = 1; i < n_sums; i++)
+    row[i] = hd_arith_const(&in, HD_OP_ADD, row[0], i * HD_SLAB_ROWS);
   hd_value *column = n_sums ? hd_stage_scale_column(st, &in, place) : NULL;
   compute(st, &in, place, rows, args[0], args[1], acc);
   if (n_sums)
