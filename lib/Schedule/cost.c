@@ -132,9 +132,23 @@ static double landing_seconds(const hd_problem *p, const hd_schedule *s, const h
   return by_index ? c->gather_latency_s / (hd_schedule_gather_lag(s->stages, s->tile_n) + 1) : 0;
 }
 
-/* A wgmma.sp of m64nN occupies the port for N/2 + 16 clocks and its warpgroup for max(N/2, 16). To
- * promote sums, a lane reads N/4 scales of B, at one scale per clock for the 32 lanes of a warp. It
- * computes N/4 products of scales and N/2 sums per strip (by these counts; not fitted yet). */
+/* Clocks of a warpgroup to promote the sums of a stage, while none of its batches runs. A lane
+ * reads N/4 scales of B before the batches, and computes N/2 sums for each strip; if each row of A
+ * has a scale of its own, products of scales take three times as long besides. All strips but one
+ * are promoted while the next one multiplies, unless registers are short. At 8192^3 with six tiles
+ * on an H200: 0.93 to 1.05 of the time at full clock (docs/bench/layers.md). */
+static double promote_clocks(const unit *u, double strips) {
+  enum { REGISTERS = 220, OWN_ROWS = 12, SHARED_ROWS = 2 /* besides sums, parts, scales of B */ };
+  const hd_schedule *s = u->s;
+  bool own_rows = u->p->block_rows == 1;
+  double each = (own_rows ? 2.0 : 0.5) * s->tile_n, read = s->tile_n / 4.0;
+  double held = hd_schedule_sets(u->p) * hd_schedule_accumulators(u->p, s) + read +
+                strips * (own_rows ? OWN_ROWS : SHARED_ROWS);
+  return read + (held <= REGISTERS ? 1 : strips) * each;
+}
+
+/* A wgmma.sp of m64nN occupies the port for N/2 + 16 clocks and its warpgroup for max(N/2, 16).
+ * Scales of B occupy the port for a clock for the 32 lanes of a warp. */
 static void wgmma_clocks(unit *u) {
   const hd_schedule *s = u->s;
   const hd_device_model *c = u->c;
@@ -142,9 +156,9 @@ static void wgmma_clocks(unit *u) {
   double half = s->tile_n / 2.0, mean_n = s->tile_n - u->halves * half;
   double port = HD_K_STEPS * slabs * (mean_n / 2 + 16);
   double own = HD_K_STEPS * slabs / warpgroups * fmax(mean_n / 2, 16);
-  if (hd_scales_promoted(u->p)) { /* between a warpgroup's batches, while other ones multiply */
+  if (hd_scales_promoted(u->p)) {
     port += s->warps_m * (s->tile_n / 4.0);
-    own += slabs / warpgroups * (s->tile_n * 0.75);
+    own += promote_clocks(u, slabs / warpgroups);
   }
   u->tensor_s = (port + (s->cluster > 1 ? c->pair_clocks : 0)) / c->clock_hz;
   u->chain_s = (own + (s->wgmma_in_flight ? 0 : c->batch_clocks)) / c->clock_hz;
