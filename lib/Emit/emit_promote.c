@@ -34,7 +34,7 @@ static LLVMValueRef slot_of(hd_emitter *e, const hd_op *op, const hd_value *buff
                       hd_op_int(hd_emit_def(buffer), HD_ATTR_BYTES, 0));
 }
 
-/* The op that promotes the next strips of the same k-block, behind no more than a wait; else NULL. */
+/* The op that promotes the next strips of the same k-block, with only a wait between; else NULL. */
 static const hd_op *following(const hd_op *op) {
   const hd_op *next = op->next;
   while (next && next->kind == HD_OP_WGMMA_WAIT)
