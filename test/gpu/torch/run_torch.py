@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-SECONDS = {"llama": 150, "gated": 80, "overhead": 10, "checks": 110, "cases": 75, "hostile": 45, "device": 25,
+SECONDS = {"llama": 150, "gated": 200, "overhead": 10, "checks": 110, "cases": 75, "hostile": 45, "device": 25,
            "training": 40,
            "experts": 30, "overlap": 60}
 parser = argparse.ArgumentParser()
