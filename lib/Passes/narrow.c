@@ -133,14 +133,15 @@ static hd_op *choose(hd_module *m, const product *p, hd_value *is_few, const cha
 }
 
 /* Returns the op with which to go on. The columns are computed beside the loop over k, in the loop
- * over tiles. */
+ * over tiles. A product of a single stage, whose loop over pairs of stages is empty, stays: LLVM
+ * removes such loops, and ptxas serialises the wgmmas of what is left (C7511). */
 static hd_op *narrow(hd_module *m, hd_op *loop) {
   const hd_op *wgmma = find_wgmma(loop);
   hd_value *columns = wgmma ? hd_wgmma_columns(wgmma) : NULL;
   if (!columns || !columns->op || columns->op->region != loop->region)
     return loop;
   const hd_spec_row *row = hd_spec_find(hd_op_str(wgmma, HD_ATTR_ROW)), *half = half_of(row);
-  if (!half)
+  if (!half || hd_most_turns(loop) == 0)
     return loop;
   hd_builder b = hd_builder_before(m, loop);
   hd_value *is_few = hd_build_cmp(&b, "le", columns, hd_i32(&b, half->n));
