@@ -113,15 +113,22 @@ heddle_status hd_emit_op_wgmma_fence(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
+/* Whether the group that makes a fragment has finished after the wait: more groups were committed
+ * since than may be pending. */
+static bool is_finished(const hd_op *wait, const hd_value *value) {
+  int64_t committed = 0;
+  for (const hd_op *op = wait; op && op != value->op; op = op->prev)
+    committed += op->kind == HD_OP_WGMMA_COMMIT;
+  return committed > hd_op_int(wait, HD_ATTR_PENDING, 0);
+}
+
 heddle_status hd_emit_op_wgmma_wait(hd_emitter *e, const hd_op *op) {
   int64_t pending = hd_op_int(op, HD_ATTR_PENDING, 0);
-  bool promotes = op->next && op->next->kind == HD_OP_PROMOTE;
   const char *wait =
       hd_arena_printf(&e->arena, "wgmma.wait_group.sync.aligned %d;", (int)pending);
   hd_emit_asm(e, e->none, wait, "", NULL, 0, HD_ASM_MEMORY);
-  /* With pending 0, or before a promote, ordinary code reads the accumulators next. LLVM would move
-   * it above the wait, on which it does not depend, so they pass through asm after the wait, or are
-   * read there (pinned). */
+  /* Ordinary code reads finished accumulators next. LLVM would move it above the wait, on which it
+   * does not depend, so they pass through asm after the wait, or are read there (pinned). */
   for (int32_t i = 0; i < op->n_operands; i++) {
     const hd_value *from = op->operands[i], *to = op->results[i];
     int32_t n;
@@ -130,7 +137,7 @@ heddle_status hd_emit_op_wgmma_wait(hd_emitter *e, const hd_op *op) {
       continue;
     if (hd_emit_pinned_of(e, from) != HD_NOT_PINNED)
       hd_emit_pinned_read(e, from, to);
-    else if (pending > 0 && !promotes)
+    else if (pending > 0 && !is_finished(op, from))
       hd_emit_set(e, to, v, n);
     else
       hd_emit_tie(e, "", from, to);
