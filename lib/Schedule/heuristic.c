@@ -300,14 +300,13 @@ static void add_width(tile_widths *w, int32_t width) {
 }
 
 static tile_widths widths_of(const hd_problem *p, int32_t widest, int32_t unit) {
-  static const int32_t usual[] = {256, 224, 192, 160, 128, 96, 64, 48, 32, 24, 16, 8};
-  const int32_t promoted = 80; /* its scales fit beside two accumulators of 256 rows */
+  enum { PROMOTED = 80 /* of 256 rows: the scales of promoted sums fit beside both accumulators */ };
+  static const int32_t usual[] = {256, 224, 192, 160, 128, 96, PROMOTED, 64, 48, 32, 24, 16, 8};
   tile_widths w = {0};
   for (size_t i = 0; i < HD_COUNT(usual); i++) {
     int32_t width = usual[i] < widest ? usual[i] : widest;
-    if (hd_scales_promoted(p) && usual[i] < promoted)
-      add_width(&w, promoted < widest ? promoted : widest - widest % unit);
-    add_width(&w, width - width % unit);
+    if (usual[i] != PROMOTED || hd_scales_promoted(p))
+      add_width(&w, width - width % unit);
   }
   w.n_usual = w.n;
   int32_t even[HD_MOST_EVEN_WIDTHS], n_even = hd_schedule_even_widths(p, widest, even);
