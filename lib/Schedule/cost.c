@@ -133,18 +133,18 @@ static double landing_seconds(const hd_problem *p, const hd_schedule *s, const h
 }
 
 /* Clocks of a warpgroup to promote the sums of a stage, while none of its batches runs. A lane
- * reads N/4 scales of B before the batches, and computes N/2 sums for each strip; if each row of A
- * has a scale of its own, products of scales take three times as long besides. All strips but one
+ * reads N/4 scales of B before the batches, and computes N/2 sums for each slab; if each row of A
+ * has a scale of its own, products of scales take three times as long besides. All slabs but one
  * are promoted while the next one multiplies, unless registers are short. At 8192^3 with six tiles
  * on an H200: 0.93 to 1.05 of the time at full clock (docs/bench/layers.md). */
-static double promote_clocks(const unit *u, double strips) {
+static double promote_clocks(const unit *u, double slabs) {
   enum { REGISTERS = 220, OWN_ROWS = 12, SHARED_ROWS = 2 /* besides sums, parts, scales of B */ };
   const hd_schedule *s = u->s;
   bool own_rows = u->p->block_rows == 1;
   double each = (own_rows ? 2.0 : 0.5) * s->tile_n, read = s->tile_n / 4.0;
   double held = hd_schedule_sets(u->p) * hd_schedule_accumulators(u->p, s) + read +
-                strips * (own_rows ? OWN_ROWS : SHARED_ROWS);
-  return read + (held <= REGISTERS ? 1 : strips) * each;
+                slabs * (own_rows ? OWN_ROWS : SHARED_ROWS);
+  return read + (held <= REGISTERS ? 1 : slabs) * each;
 }
 
 /* A wgmma.sp of m64nN occupies the port for N/2 + 16 clocks and its warpgroup for max(N/2, 16).

@@ -300,7 +300,7 @@ static void add_width(tile_widths *w, int32_t width) {
 }
 
 static tile_widths widths_of(const hd_problem *p, int32_t widest, int32_t unit) {
-  enum { PROMOTED = 80 /* of 256 rows: the scales of promoted sums fit beside both accumulators */ };
+  enum { PROMOTED = 80 /* with 256 rows scales fit beside the sums of promoted products */ };
   static const int32_t usual[] = {256, 224, 192, 160, 128, 96, PROMOTED, 64, 48, 32, 24, 16, 8};
   tile_widths w = {0};
   for (size_t i = 0; i < HD_COUNT(usual); i++) {
