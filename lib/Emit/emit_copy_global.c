@@ -19,29 +19,32 @@ typedef struct part {
 } part;
 
 typedef struct piece {
-  LLVMValueRef at, is_there, v[MAX_WORDS];
+  LLVMValueRef is_there, v[MAX_WORDS];
 } piece;
 
+/* The pieces of a lane are a fixed distance apart: with one pointer for all of them, two or more
+ * CTAs fit on an SM. */
 static void copy_part(hd_emitter *e, const part *p, int64_t width) {
   enum { WORD = 4 };
   int64_t step = width * HD_LANES, n = (p->bytes + step - 1) / step;
   int32_t n_words = width > WORD ? (int32_t)(width / WORD) : 1;
+  LLVMValueRef first_byte = hd_emit_muli(e, e->lane, width);
+  LLVMValueRef from = hd_emit_global_at(e, p->from, hd_emit_widen(e, first_byte));
+  LLVMValueRef to = hd_emit_global_at(e, p->to, hd_emit_widen(e, first_byte));
+  LLVMValueRef left = hd_emit_sub(e, p->left, first_byte);
   piece pieces[IN_FLIGHT];
   for (int64_t first = 0; first < n; first += IN_FLIGHT) {
     for (int64_t i = first; i < n && i < first + IN_FLIGHT; i++) {
       piece *x = &pieces[i - first];
-      LLVMValueRef byte = hd_emit_addi(e, hd_emit_muli(e, e->lane, width), i * step);
-      x->is_there = hd_emit_lt(e, byte, p->left);
-      x->at = hd_emit_widen(e, byte);
-      hd_emit_load_vec(e, width, hd_emit_global_at(e, p->from, x->at),
+      x->is_there = hd_emit_lt(e, hd_emit_i32(e, i * step), left);
+      hd_emit_load_vec(e, width, hd_emit_global_at(e, from, hd_emit_i64(e, i * step)),
                        hd_emit_and(e, x->is_there, p->exists), x->v);
     }
     for (int64_t i = first; i < n && i < first + IN_FLIGHT; i++) {
       piece *x = &pieces[i - first];
       if (width == 1)
         x->v[0] = LLVMBuildTrunc(e->b, x->v[0], e->i8, "");
-      hd_emit_put_words(e, (hd_place){hd_emit_global_at(e, p->to, x->at), 0, x->is_there}, x->v,
-                        n_words);
+      hd_emit_put_words(e, (hd_place){to, i * step, x->is_there}, x->v, n_words);
     }
   }
 }
