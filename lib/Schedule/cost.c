@@ -440,7 +440,7 @@ static hd_cost cost_of(const hd_problem *p, const hd_schedule *s, const int64_t 
   /* Bytes from DRAM have a longer latency than those that another CTA has brought to L2. */
   double cold = fmin(1, read / (units * u.stages * u.load_bytes));
   u.latency_s = c->l2_latency_s + cold * (c->dram_latency_s - c->l2_latency_s);
-  if (!hd_schedule_is_mma(s)) {
+  if (!hd_schedule_is_mma(s) && !hd_is_grouped(p)) { /* past a group are the next one's columns */
     double tiles = tiles_n / of.products;
     u.void_bytes = void_columns(p, s, each, tiles) / tiles * HD_K_BLOCK_BYTES;
   }
@@ -485,7 +485,7 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
     hd_cost skewed = cost_of(p, s, size_mnk, BY_ZIPF, c);
     for (int r = 0; r < HD_N_RESOURCES; r++)
       cost.alone[r] = (cost.alone[r] + skewed.alone[r]) / N_DEALT;
-    cost.seconds = (cost.seconds + skewed.seconds) / N_DEALT;
+    cost.seconds = sqrt(cost.seconds * skewed.seconds);
     cost.dealt[BY_ZIPF] = skewed.dealt[BY_ZIPF];
     cost.units = (cost.units + skewed.units) / N_DEALT;
     cost.waves = (cost.waves + skewed.waves) / N_DEALT;

@@ -63,8 +63,8 @@ static void add_dense(explained *e) {
 static void add_dealt(explained *e) {
   if (e->cost.dealt[0].seconds > 0)
     hd_strbuf_printf(explain_add(e, EXPLAIN_TIME, "routings"),
-                     "%.2f us where tokens are dealt evenly, %.2f by Zipf: the mean counts; tiles "
-                     "have %.2f and %.2f times the columns",
+                     "%.2f us where tokens are dealt evenly, %.2f by Zipf: their geometric mean "
+                     "counts; tiles have %.2f and %.2f times the columns",
                      e->cost.dealt[0].seconds * 1e6, e->cost.dealt[1].seconds * 1e6,
                      e->cost.dealt[0].padded, e->cost.dealt[1].padded);
 }
