@@ -22,8 +22,8 @@ typedef struct piece {
   LLVMValueRef is_there, v[MAX_WORDS];
 } piece;
 
-/* The pieces of a lane are a fixed distance apart: with one pointer for all of them, two or more
- * CTAs fit on an SM. */
+/* The pieces of a lane are a fixed distance apart. One pointer for all of them takes so few
+ * registers that four CTAs fit on an SM. */
 static void copy_part(hd_emitter *e, const part *p, int64_t width) {
   enum { WORD = 4 };
   int64_t step = width * HD_LANES, n = (p->bytes + step - 1) / step;

@@ -484,7 +484,7 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
   if (hd_is_grouped(p)) {
     hd_cost skewed = cost_of(p, s, size_mnk, BY_ZIPF, c);
     for (int r = 0; r < HD_N_RESOURCES; r++)
-      cost.alone[r] = (cost.alone[r] + skewed.alone[r]) / N_DEALT;
+      cost.alone[r] = sqrt(cost.alone[r] * skewed.alone[r]);
     cost.seconds = sqrt(cost.seconds * skewed.seconds);
     cost.dealt[BY_ZIPF] = skewed.dealt[BY_ZIPF];
     cost.units = (cost.units + skewed.units) / N_DEALT;

@@ -30,7 +30,7 @@ typedef struct hd_cost {
   int64_t units;                /* units of work: tiles times splits */
   double waves;                 /* units over the CTAs that run at once */
   /* Grouped problems: the columns distributed evenly, and by Zipf; else zeros. The fields above are
-   * the mean of both, `seconds` the geometric one, because an even routing of few columns touches
+   * the mean of both; that of times is geometric, because an even routing of few columns touches
    * several times as many groups. padded: the columns of all tiles over those of all groups. */
   struct {
     double seconds, padded;

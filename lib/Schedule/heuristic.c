@@ -332,7 +332,7 @@ int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked
   if (hd_is_grouped(whole) && whole->n.value) /* one product with the columns of an even routing */
     problem.n.value = ceil_div(whole->n.value, hd_most_groups(whole));
   const hd_problem *p = &problem;
-  /* Gate and up: 128x256 sustains as much as 256x192 or more (docs/bench/layers.md). */
+  /* Gate and up: 128x256 sustains as much as 256x192 (docs/bench/layers.md). */
   int32_t most_elements = is_large(whole) && !whole->pair ? LARGE_ELEMENTS : MAX_ELEMENTS;
   front f = {pick->device, pick->launched, whole, list, 0, most, 0, 1};
   if (!p->m.value || !p->n.value || !hd_problem_has(p, HD_FAMILY_WGMMA_SP))
