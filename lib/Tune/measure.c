@@ -89,6 +89,24 @@ static bool settled(const hd_rounds *rounds, double *samples, int32_t n, int32_t
   return true;
 }
 
+static bool are_coprime(int32_t x, int32_t y) {
+  while (y) {
+    int32_t rest = x % y;
+    x = y;
+    y = rest;
+  }
+  return x == 1;
+}
+
+int32_t hd_measure_contender(int32_t round, int32_t place, int32_t n) {
+  int32_t step = 0;
+  for (int32_t left = round; n > 1 && left >= 0; left--) /* the next number without common factor */
+    do
+      step = step % (n - 1) + 1;
+    while (!are_coprime(n, step));
+  return (int32_t)((round + (int64_t)place * step) % n);
+}
+
 heddle_status hd_measure_rounds(heddle_context *ctx, const hd_device *device,
                                 const hd_contender *list, int32_t n, size_t n_sets,
                                 const hd_rounds *rounds, hd_timing *timings, double *out) {
@@ -106,8 +124,8 @@ heddle_status hd_measure_rounds(heddle_context *ctx, const hd_device *device,
   int32_t done = 0; /* rounds */
   for (; done < rounds->n_rounds && status == HEDDLE_OK && !settled(rounds, samples, n, done);
        done++)
-    for (int32_t turn = 0; turn < n && status == HEDDLE_OK; turn++) {
-      int32_t i = (turn + done) % n;
+    for (int32_t place = 0; place < n && status == HEDDLE_OK; place++) {
+      int32_t i = hd_measure_contender(done, place, n);
       status = take_turn(ctx, device, &graph[i], n_replays[i], rounds,
                          &samples[i * rounds->n_rounds + done]);
     }

@@ -60,9 +60,14 @@ hd_rounds hd_rounds_quick(int64_t n);
  * which the power cap takes effect. */
 hd_rounds hd_rounds_brief(int64_t n);
 
-/* Interleaved: every contender runs once per round. Each round starts with the next contender, so
- * that the first and last one vary. samples (may be NULL) receives n x n_rounds times, contender by
- * contender, in the order of the rounds; 0 for rounds that were skipped. */
+/* The contender at a place of a round, all from 0. Each round begins with the next contender and
+ * goes on in other steps than the round before, so that a contender does not always run behind the
+ * same one: behind a read, which draws little power, the clock is higher. */
+int32_t hd_measure_contender(int32_t round, int32_t place, int32_t n);
+
+/* Interleaved: every contender runs once per round (hd_measure_contender). samples (may be NULL)
+ * receives n x n_rounds times, contender by contender, in the order of the rounds; 0 for rounds
+ * that were skipped. */
 heddle_status hd_measure_rounds(heddle_context *ctx, const hd_device *device,
                                 const hd_contender *list, int32_t n, size_t n_sets,
                                 const hd_rounds *rounds, hd_timing *timings, double *samples);
