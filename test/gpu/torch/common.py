@@ -1,6 +1,7 @@
 """Shared by the parts: arguments, a clock, figures, and operands without zeros."""
 import argparse
 import json
+import math
 import time
 
 import torch
@@ -74,6 +75,12 @@ def seconds(function, rounds=5):
     return median_of(times)
 
 
+def order_of(names, index):
+    """The names in the order of a round: it begins with the next one and goes on in other steps than the round before."""
+    steps = [step for step in range(1, len(names)) if math.gcd(step, len(names)) == 1] or [0]
+    return [names[(index + place * steps[index % len(steps)]) % len(names)] for place in range(len(names))]
+
+
 def time_graphs(graphs, rounds=7, seconds=0.02):
     """{name: seconds per replay}: medians over interleaved rounds of CUDA graphs, each about `seconds` long."""
     def replay(graph, n):
@@ -89,9 +96,9 @@ def time_graphs(graphs, rounds=7, seconds=0.02):
         replay(graph, 2)
         counts[name] = max(2, int(seconds / max(replay(graph, 3), 1e-6)))
     times = {name: [] for name in graphs}
-    for _ in range(rounds):
-        for name, graph in graphs.items():
-            times[name].append(replay(graph, counts[name]))
+    for index in range(rounds):
+        for name in order_of(list(graphs), index):
+            times[name].append(replay(graphs[name], counts[name]))
     return {name: median_of(t) for name, t in times.items()}
 
 
