@@ -16,6 +16,7 @@ static const char examples[] =
     "heddle new --type bf16 -m 4096 -k 4096 -n ..65536 --bias m --act gelu > linear.heddle\n"
     "heddle new --type e4m3 -m 28672 -k 8192 -n 512 --scale-a vector --scale-b vector --name up\n"
     "heddle new --type bf16 -m 4096 -k 2048 -n ..65536 -g 64 --groups --gather ..8192\n"
+    "heddle new --type e4m3 -m 4096 -k 7168 -n ..65536 --blocks 128x128\n"
     "heddle new --type f16 -m 1000 -k 512 -n 64 -c f16 --beta --target sm_80 -o residual.heddle\n";
 
 int cmd_new(int argc, char **argv) {

@@ -13,7 +13,7 @@ bool problem_flags_given(const problem_flags *f) {
   const char *const texts[] = {f->m,    f->n,       f->k,       f->type,    f->b_type,
                                f->acc,  f->d_type,  f->b_order, f->d_order, f->c_type,
                                f->bias, f->scale_a, f->scale_b, f->act,     f->g,       f->gather,
-                               f->t,    f->reduce, f->aux};
+                               f->t,    f->reduce,  f->aux,     f->blocks};
   for (size_t i = 0; i < HD_COUNT(texts); i++)
     if (texts[i])
       return true;
@@ -121,6 +121,28 @@ static heddle_status read_aux(heddle_context *ctx, heddle_problem *p, const char
   return HEDDLE_OK;
 }
 
+/* Parses "128x128", "1x128" or "ue8m0:64". */
+static heddle_status read_blocks(heddle_context *ctx, heddle_problem *p, const char *text) {
+  enum { BLOCK = 128, MOST = 1 << 16 };
+  static const char legal[] = "128x128, 1x128, or a type and a number of elements as ue8m0:64";
+  char word[16];
+  heddle_elem type = HEDDLE_F32;
+  int64_t block = BLOCK;
+  bool tiles = strcmp(text, "128x128") == 0;
+  size_t n = strcspn(text, ":");
+  if (!text[n] && !tiles && strcmp(text, "1x128") != 0)
+    return wrong(ctx, "--blocks", text, legal);
+  if (text[n]) {
+    snprintf(word, sizeof word, "%.*s", (int)n, text);
+    HD_TRY(read_elem(ctx, "--blocks", word, type, &type));
+    if (!cli_parse_int(text + n + 1, &block) || block < 1 || block > MOST)
+      return wrong(ctx, "--blocks", text, legal);
+  }
+  heddle_problem_set_block_scales(p, type, (int32_t)block, 0, 0);
+  heddle_problem_set_block_rows(p, tiles ? BLOCK : 0);
+  return HEDDLE_OK;
+}
+
 static heddle_status read_operands(heddle_context *ctx, heddle_problem *p, const problem_flags *f) {
   static const char *const b_orders[] = {"k_major", "mn_major"}, *const d_orders[] = {"row_major",
                                                                                       "col_major"};
@@ -177,6 +199,8 @@ static heddle_status build(heddle_context *ctx, heddle_problem *p, const problem
   HD_TRY(read_reduce(ctx, p, f));
   if (f->aux)
     HD_TRY(read_aux(ctx, p, f->aux));
+  if (f->blocks)
+    HD_TRY(read_blocks(ctx, p, f->blocks));
   return heddle_problem_build(ctx, p, module);
 }
 

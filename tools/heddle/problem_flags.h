@@ -10,7 +10,7 @@
 typedef struct problem_flags {
   const char *m, *n, *k, *g, *gather, *t; /* "4096", "..65536" (known at launch, at most), ".." */
   const char *type, *b_type, *acc, *d_type, *b_order, *d_order;
-  const char *c_type, *bias, *scale_a, *scale_b, *act, *reduce, *aux;
+  const char *c_type, *bias, *scale_a, *scale_b, *act, *reduce, *aux, *blocks;
   bool alpha, beta, groups, scatter, scale_d;
   int64_t combine;
 } problem_flags;
@@ -46,6 +46,8 @@ typedef struct problem_flags {
        "with --d-type e4m3, e5m2, s8: those rows are divided by a scale, which is stored"},        \
       {"aux", CLI_TEXT, &(f).aux, "V[:T]",                                                         \
        "a second matrix of type T (bf16) beside D: result, before D's conversion; input, of act"}, \
+      {"blocks", CLI_TEXT, &(f).blocks, "S",                                                       \
+       "block scales: f32 for 128x128 or 1x128 of A and 1x128 of B (sm_90a), or T:K as ue8m0:64"}, \
       {"alpha", CLI_FLAG, &(f).alpha, NULL, "alpha is an argument of the launch"}, {               \
     "beta", CLI_FLAG, &(f).beta, NULL, "beta is an argument of the launch (with -c)"               \
   }
