@@ -134,7 +134,10 @@ def what_an_agent_hears_too_late_is_dropped(d):
     child = agent(d, "--leases", "1", state="late", options="--pace 50", wait=False)
     wait_for(lambda: leased(d))
     lease = leased(d)[0]["lease"]
-    time.sleep(1.5)
+    measured = "SELECT end_ms FROM measurement WHERE lease = ?"
+    with sqlite3.connect(d.store[len("sqlite:"):]) as db:
+        wait_for(lambda: db.execute(measured, [lease]).fetchone())
+    time.sleep(0.5)
     child.send_signal(signal.SIGSTOP)
     wait_for(lambda: not leased(d))
     time.sleep(0.5)
@@ -142,7 +145,7 @@ def what_an_agent_hears_too_late_is_dropped(d):
     log = [json.loads(line) for line in child.communicate(timeout=120)[1].splitlines() if line.startswith("{")]
     with sqlite3.connect(d.store[len("sqlite:"):]) as db:
         until, ends = db.execute("SELECT until - granted FROM lease WHERE lease = ?", [lease]).fetchone()[0], [
-            end for end, in db.execute("SELECT end_ms FROM measurement WHERE lease = ?", [lease])]
+            end for end, in db.execute(measured, [lease])]
     assert ends and max(ends) <= until, (ends, until)
     assert events(log, "lost")[0]["why"] == "time", log
     assert events(agent(d, "--leases", "1", state="late"), "finished")
