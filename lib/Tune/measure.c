@@ -89,22 +89,21 @@ static bool settled(const hd_rounds *rounds, double *samples, int32_t n, int32_t
   return true;
 }
 
-static bool are_coprime(int32_t x, int32_t y) {
-  while (y) {
-    int32_t rest = x % y;
-    x = y;
-    y = rest;
-  }
-  return x == 1;
+static int32_t greatest_divisor(int32_t x, int32_t y) {
+  return y ? greatest_divisor(y, x % y) : x;
+}
+
+/* The i-th of the numbers from 1 to n - 1 that have no divisor in common with n; after the last one
+ * comes the first again. */
+static int32_t step_of(int32_t n, int32_t i) {
+  int32_t step = 0;
+  for (int32_t found = -1; found < i; found += greatest_divisor(n, step) == 1)
+    step = step % (n - 1) + 1;
+  return step;
 }
 
 int32_t hd_measure_contender(int32_t round, int32_t place, int32_t n) {
-  int32_t step = 0;
-  for (int32_t left = round; n > 1 && left >= 0; left--) /* the next number without common factor */
-    do
-      step = step % (n - 1) + 1;
-    while (!are_coprime(n, step));
-  return (int32_t)((round + (int64_t)place * step) % n);
+  return n < 2 ? 0 : (int32_t)((round + (int64_t)place * step_of(n, round)) % n);
 }
 
 heddle_status hd_measure_rounds(heddle_context *ctx, const hd_device *device,
