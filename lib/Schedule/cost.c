@@ -374,6 +374,14 @@ static double power_seconds(const unit *u, double units, double dram_bytes, doub
                                  dram_bytes / c->power_dram;
 }
 
+/* For many columns, tiles of 256x160 and 256x192 take longer than their resources and the power cap
+ * explain, except for elements of four bytes (81 pairs on H200s, docs/bench/sweep.md). */
+static double large_tile_factor(const hd_problem *p, const hd_schedule *s, double columns) {
+  enum { USUAL = 128 * 256, WORD = 4 };
+  bool large = s->tile_m * s->tile_n > USUAL && bytes_of(p->b.elem) < WORD;
+  return large && columns >= LARGE_N && !hd_is_grouped(p) ? 1.03 : 1;
+}
+
 /* combine_d reads all columns of the products. Each column of D is the sum of `slots` of them. */
 static double combine_seconds(const hd_problem *p, double m, double n, const hd_device_model *c) {
   if (!p->combine)
@@ -466,7 +474,7 @@ static hd_cost cost_of(const hd_problem *p, const hd_schedule *s, const int64_t 
   cost.alone[HD_RESOURCE_LAUNCH] += extra;
   double power_s = power_seconds(&u, units, read + written, n);
   cost.near_power_cap = power_s > 0.75 * cost.seconds;
-  cost.seconds = both(cost.seconds, power_s, c->overlap_power);
+  cost.seconds = both(cost.seconds, power_s, c->overlap_power) * large_tile_factor(p, s, n);
   cost.seconds = extra + both(cost.seconds, cost.alone[HD_RESOURCE_DRAM], c->overlap_dram) +
                  cost.alone[HD_RESOURCE_COPY];
   cost.units = (int64_t)units;
@@ -496,14 +504,19 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
   return cost;
 }
 
-double hd_dense_seconds(const hd_problem *p, const int64_t size_mnk[3], const hd_device_model *c) {
+static double dense_of(const hd_problem *p, const int64_t size_mnk[3], dealt how,
+                       const hd_device_model *c) {
   double m = size_of(&p->m, size_mnk[0]), n = size_of(&p->n, size_mnk[1]);
-  double g = products_of(p);
-  n = hd_is_grouped(p) ? n / g : n;
   double k = size_of(&p->k, size_mnk[2]), bits = heddle_elem_get(p->b.elem)->container_bits;
-  double compute = g * 2 * m * n * k / (c->dense_flops * 16 / bits);
-  double bytes = (p->a_shared ? 1 : g) * m * k * bytes_of(p->a_elem) +
-                 (p->b.shared && !hd_is_grouped(p) ? 1 : g) * n * k * bits / 8 +
-                 g * m / hd_rows_of_d(p) * n * bytes_of(p->d.elem);
+  columns of = deal(p, n, 1, how);
+  double of_b = p->b.shared && !hd_is_grouped(p) ? n : of.all;
+  double compute = 2 * m * of.all * k / (c->dense_flops * 16 / bits);
+  double bytes = (p->a_shared ? 1 : of.products) * m * k * bytes_of(p->a_elem) +
+                 of_b * k * bits / 8 + m / hd_rows_of_d(p) * of.all * bytes_of(p->d.elem);
   return c->dense_start_s + both(compute, bytes / c->dense_bytes, DENSE_OVERLAP);
+}
+
+double hd_dense_seconds(const hd_problem *p, const int64_t size_mnk[3], const hd_device_model *c) {
+  double even = dense_of(p, size_mnk, EVENLY, c);
+  return hd_is_grouped(p) ? sqrt(even * dense_of(p, size_mnk, BY_ZIPF, c)) : even;
 }

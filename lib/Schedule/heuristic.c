@@ -115,9 +115,6 @@ hd_schedule hd_schedule_default_of(const hd_device_model *device, const hd_probl
 
 static const double PAIR_PRODUCTS = 2e10;
 static const double EVEN_DOUBT = 1.03; /* the model was fitted to the usual widths */
-/* It overrates 256x192 beside 128x256 by 2 to 3.5 %, for elements of four bytes by 1 %
- * (docs/bench/sweep.md). */
-static const double LARGE_DOUBT = 1.03;
 
 static int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
@@ -318,12 +315,6 @@ static tile_widths widths_of(const hd_problem *p, int32_t widest, int32_t unit) 
   return w;
 }
 
-static bool is_doubtful(const hd_problem *p, const hd_schedule *s) {
-  enum { WORD_BITS = 32 };
-  bool large = s->tile_m * s->tile_n > MAX_ELEMENTS;
-  return large && !hd_is_grouped(p) && heddle_elem_get(p->b.elem)->container_bits < WORD_BITS;
-}
-
 int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked_schedule *list,
                          int32_t most) {
   /* Large tiles first: of equal times the larger tile comes first. */
@@ -347,7 +338,7 @@ int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked
       s.tile_n = widths.list[w];
       bool even = w >= widths.n_usual;
       bool fits = s.tile_m * s.tile_n <= most_elements && (!even || s.tile_m >= HD_EVEN_HEIGHT);
-      f.doubt = (even ? EVEN_DOUBT : 1) * (is_doubtful(whole, &s) ? LARGE_DOUBT : 1);
+      f.doubt = even ? EVEN_DOUBT : 1;
       for (s.ctas_per_sm = 1; fits && s.ctas_per_sm <= MAX_CTAS; s.ctas_per_sm++)
         enter_paths(p, pick, s, &f);
     }
