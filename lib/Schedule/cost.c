@@ -100,27 +100,30 @@ static bool is_gathered(const hd_problem *p, const hd_schedule *s) {
 }
 
 /* Time of the preceding copy of B: a fixed time, and each byte read and written once. By index it
- * takes half as long again (docs/bench/layers.md). */
+ * takes over twice as long (docs/bench/layers.md). */
 static double copy_seconds(const hd_problem *p, const hd_schedule *s, double n,
                            const hd_device_model *c) {
-  const double by_index = 1.5;
+  const double by_index = 2.25;
   if (s->b_path != HD_B_COPIED)
     return 0;
   double bytes = 2 * n * (double)hd_copied_pitch(p) * (p->gather ? by_index : 1);
   return c->copy_s + bytes / c->copy_bytes;
 }
 
-/* Time to gather one stage of B. cp.async takes the same time per column for pieces of 4 and 8
- * bytes. A pitch that is not a multiple of 4 takes loads and stores of as many bytes as it aligns.
+/* Time to gather one stage of B. cp.async takes almost the same time per column for pieces of 4 and
+ * 8 bytes (docs/bench/copied.md). A pitch that is not a multiple of 4 takes loads and stores of as
+ * many bytes as it aligns.
  * Columns that are selected by an index have aligned rows, in pieces of 16 bytes: a fifth of the
  * time if the addresses of the rows are kept for all k-blocks, else two thirds; with their scales
  * three times as long, which was measured when indices were loaded in each stage
  * (docs/bench/layers.md). */
 static double gather_seconds(const hd_problem *p, const hd_schedule *s, const hd_device_model *c) {
   enum { MIN_ASYNC_BYTES = 4, KEPT_ROWS = 128 };
-  const double kept = 0.22, computed = 0.68, scaled = 3;
+  const double kept = 0.22, computed = 0.68, scaled = 3, least = 1.05;
   int64_t pitch = pitch_bytes(p), aligned = pitch & -pitch;
-  double column_s = aligned >= MIN_ASYNC_BYTES ? c->gather_column_s : c->gather_byte_s / aligned;
+  double column_s = aligned > MIN_ASYNC_BYTES    ? c->gather_column_s
+                    : aligned == MIN_ASYNC_BYTES ? c->gather_column_s * least
+                                                 : c->gather_byte_s / aligned;
   double by_index = s->tile_n <= KEPT_ROWS ? kept : computed;
   double times = hd_scales_by_index(p) ? scaled : p->gather ? by_index : 1;
   return c->gather_s + s->tile_n * column_s * times;

@@ -19,8 +19,8 @@
   .gather_column_s = 3.7e-09,           \
   .gather_byte_s = 4.9e-08,             \
   .gather_latency_s = 1e-06,            \
-  .copy_s = 1.6e-06,                    \
-  .copy_bytes = 4e+12,                  \
+  .copy_s = 1e-06,                      \
+  .copy_bytes = 6e+12,                  \
   .fill_bytes = 1.177e+13,              \
   .beside = 0.424,                      \
   .beside_in_cluster = 0.7096,          \
@@ -152,7 +152,7 @@ static const struct rate {
     RATE(gather_s, 0.01e-6, 5e-6),                 RATE(gather_column_s, 0.1e-9, 50e-9),
     RATE(gather_byte_s, 1e-9, 500e-9),             RATE(gather_latency_s, 0.2e-6, 5e-6),
     RATE(fill_bytes, 1e12, 30e12),
-    RATE(copy_s, 0.5e-6, 10e-6),                   RATE(copy_bytes, 1e12, 4.8e12),
+    RATE(copy_s, 0.5e-6, 10e-6),                   RATE(copy_bytes, 1e12, 10e12),
     RATE(beside, 0.1, 1),
     RATE(beside_in_cluster, 0.1, 1.5),             RATE(beside_splits, 0.1, 1),
     RATE(beside_sectors, 1, 3),
