@@ -228,15 +228,23 @@ int32_t hd_schedule_in_cluster(const hd_problem *p, const hd_schedule *s, hd_sch
   return n;
 }
 
+/* Whether clusters of two would compute over a tenth more rows than single CTAs. Elements of four
+ * bytes take as long either way (H200, docs/bench/sweep.md). */
+static bool pads_pairs(const hd_problem *p, const hd_schedule *s) {
+  enum { WORD = 4, FEW = 10 };
+  int64_t rows = ceil_div(p->m.value, s->tile_m);
+  return rows % 2 && rows < FEW && heddle_elem_get(p->b.elem)->container_bits < 8 * WORD;
+}
+
 /* A cluster of two waits more and saves power. For many columns it pays off if the launch is long
  * enough to reach the power cap, which depends on its work and not on its waves. For fewer columns,
- * or at most one tile per SM, the model decides whether the reduced traffic of B outweighs the
- * waits. */
+ * at most one tile per SM, or a few rows of tiles that are no multiple of two, the model decides
+ * whether the reduced traffic of B outweighs the waits. */
 static bool may_have(const hd_device_model *device, const hd_problem *p, const hd_schedule *s) {
   double products = (double)batch_of(p) * (double)p->m.value * (double)p->n.value *
                     (double)(p->k.value ? p->k.value : USUAL_K);
   return hd_is_grouped(p) || !is_large(p) || count_tiles(p, s) <= device->n_sms ||
-         (s->cluster > 1) == (products >= PAIR_PRODUCTS);
+         pads_pairs(p, s) || (s->cluster > 1) == (products >= PAIR_PRODUCTS);
 }
 
 static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, front *f) {
