@@ -12,6 +12,7 @@ enum {
   MMA_ELEMENTS = 128 * 128, /* per tile of mma.sp */
   LARGE_ELEMENTS = 256 * 192, /* the same under the power cap: this tile moves the fewest bytes */
   MAX_CTAS = 3,          /* per SM */
+  FEW_COPIED = 32,       /* columns up to which B is not copied */
   NARROW_STORE = 64,     /* columns of a tile below which the stores of D are negligible */
   WIDE_STORE = 96,       /* columns of a tile from which a tensor map stores D faster */
   LARGE_N = 1024,        /* columns from which the power cap limits a launch */
@@ -271,12 +272,13 @@ static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, 
 }
 
 /* No copy of B if N is known only at launch: in a kernel for many sizes, CTAs may share the tiles
- * of some bucket over k, and b=copied cannot be combined with that. */
+ * of some bucket over k, and b=copied cannot be combined with that. For few columns gathers are
+ * faster than the model expects (docs/bench/copied.md). */
 static void enter_paths(const hd_problem *p, const hd_pick *pick, hd_schedule s, front *f) {
   const hd_problem *launched = pick->launched ? pick->launched : p;
-  bool known = launched->n.value || hd_is_grouped(p);
+  bool pays = hd_is_grouped(p) || launched->n.value > FEW_COPIED;
   enter_tile(p, pick, s, f);
-  if (!known || p->combine || !hd_copy_serves(p) || pick->streams || pick->least_splits > 1)
+  if (!pays || p->combine || !hd_copy_serves(p) || pick->streams || pick->least_splits > 1)
     return;
   s.b_path = HD_B_COPIED;
   enter_tile(p, pick, s, f);
