@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "Schedule/cost.h"
 #include "Schedule/heuristic.h"
 #include "Schedule/legality.h"
 #include "Support/arena.h"
@@ -123,7 +124,6 @@ static void each_shape(const hd_problem *p, const hd_schedule *first, const stru
   hd_schedule s = *first;
   bool mma = family == HD_FAMILY_MMA_SP;
   s.family = family;
-  s.b_path = first->b_path == HD_B_COPIED ? HD_B_COPIED : HD_B_AUTO;
   s.tile_m = shape->m;
   s.warps_m = shape->warps_m;
   s.warps_n = shape->warps_n;
@@ -200,12 +200,21 @@ static void each_split(const hd_problem *p, schedules *out) {
   }
 }
 
+/* Where a copy of B may save time, the schedules with and without it. */
+static void each_path(const hd_problem *p, hd_schedule s, schedules *out) {
+  static const hd_b_path paths[] = {HD_B_AUTO, HD_B_COPIED};
+  for (size_t i = 0; i < (hd_copy_serves(p) ? HD_COUNT(paths) : 1); i++) {
+    s.b_path = paths[i];
+    each_family(p, &s, out);
+  }
+}
+
 void hd_schedule_enumerate(const hd_device_model *device, const hd_problem *p, hd_schedule **list,
                            size_t *n) {
   hd_schedule first = hd_schedule_default(device, p);
   schedules out = {.device = device};
   HD_PUSH(out.list, out.n, out.cap, first);
-  each_family(p, &first, &out);
+  each_path(p, first, &out);
   each_split(p, &out);
   each_stream(p, &out);
   *list = out.list;
