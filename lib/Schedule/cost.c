@@ -95,7 +95,7 @@ static bool is_copied(const hd_problem *p, const hd_schedule *s) {
 /* Whether a warpgroup gathers B in small pieces: rows are selected by index, or the pitch is not
  * legal in a tensor map (a pitch that the launch gives counts as that of whole rows), and B is not
  * copied first; or the schedule asks for it. Gathering by index costs nothing for tiles of up to 32
- * columns, and with f32 block scales by index for up to 16 (docs/bench/layers.md). */
+ * columns, and with f32 block scales by index for up to 16 (docs/bench/layers_tried.md). */
 static bool is_gathered(const hd_problem *p, const hd_schedule *s) {
   enum { NARROW = 32, NARROW_SCALED = 16 };
   int32_t narrow = hd_scales_by_index(p) ? NARROW_SCALED : NARROW;
@@ -105,7 +105,7 @@ static bool is_gathered(const hd_problem *p, const hd_schedule *s) {
 }
 
 /* Time of the preceding copy of B: a fixed time, and each byte read and written once. By index it
- * takes over twice as long (docs/bench/layers.md). */
+ * takes over twice as long (docs/bench/layers_tried.md). */
 static double copy_seconds(const hd_problem *p, const hd_schedule *s, double n,
                            const hd_device_model *c) {
   const double by_index = 2.25;
@@ -121,7 +121,7 @@ static double copy_seconds(const hd_problem *p, const hd_schedule *s, double n,
  * Columns that are selected by an index have aligned rows, in pieces of 16 bytes: a fifth of the
  * time if the addresses of the rows are kept for all k-blocks, else two thirds; with their scales
  * three times as long, which was measured when indices were loaded in each stage
- * (docs/bench/layers.md). */
+ * (docs/bench/layers_tried.md). */
 static double gather_seconds(const hd_problem *p, const hd_schedule *s, const hd_device_model *c) {
   enum { MIN_ASYNC_BYTES = 4, KEPT_ROWS = 128 };
   const double kept = 0.22, computed = 0.68, scaled = 3, least = 1.05;

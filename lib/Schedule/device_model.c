@@ -8,8 +8,8 @@
 /* Output of `heddle tune calibrate` for docs/bench/sweep_train.csv and sweep_h100_train.csv. The
  * fastest schedules of each product have the highest weight. The rates are therefore those that
  * fit these schedules best, which can differ from the physical limits. Not of these files: copies
- * and gathers of B (docs/bench/copied.md, layers.md), and beside_sectors, exchange_fours and the
- * H200's split_stage (docs/bench/sweep.md). All of these were measured on an H200 only. */
+ * and gathers of B (docs/bench/copied.md, layers_tried.md), and beside_sectors, exchange_fours and
+ * the H200's split_stage (docs/bench/sweep.md). All of these were measured on an H200 only. */
 #define H200_RATES \
   .clock_hz = 1.791e+09,                \
   .batch_clocks = 135.8,                \
