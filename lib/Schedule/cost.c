@@ -12,7 +12,7 @@
 #include "Schedule/variants.h"
 
 enum {
-  USUAL_SIZE = 4096, PARTIAL_BYTES = 4, MAP_ALIGN = 16, L2_LINE = 128,
+  USUAL_SIZE = 4096, PARTIAL_BYTES = 4, MAP_ALIGN = 16, L2_SECTOR = 32, L2_LINE = 128,
   LARGE_N = 1024, /* columns from which the power cap limits a launch */
   N_STAGE_RESOURCES = HD_RESOURCE_RING + 1 /* ORDER RESOURCES: the first ones are per stage */
 };
@@ -85,12 +85,7 @@ static int64_t pitch_bytes(const hd_problem *p) {
   return pitch * heddle_elem_get(p->b.elem)->container_bits / 8;
 }
 
-bool hd_lacks_map(const hd_problem *p) { return p->gather || pitch_bytes(p) % MAP_ALIGN != 0; }
-bool hd_copy_serves(const hd_problem *p) { return p->gather || pitch_bytes(p) % HD_L2_SECTOR != 0; }
-
-static bool is_copied(const hd_problem *p, const hd_schedule *s) {
-  return s->b_path == HD_B_COPIED && hd_copy_serves(p);
-}
+bool hd_copy_serves(const hd_problem *p) { return p->gather || pitch_bytes(p) % MAP_ALIGN != 0; }
 
 /* Whether a warpgroup gathers B in small pieces: rows are selected by index, or the pitch is not
  * legal in a tensor map (a pitch that the launch gives counts as that of whole rows), and B is not
@@ -101,7 +96,7 @@ static bool is_gathered(const hd_problem *p, const hd_schedule *s) {
   int32_t narrow = hd_scales_by_index(p) ? NARROW_SCALED : NARROW;
   bool hides = pitch_bytes(p) % MAP_ALIGN == 0 && s->tile_n <= narrow;
   bool asked = s->b_path == HD_B_GATHER;
-  return (asked || (hd_lacks_map(p) && s->b_path != HD_B_COPIED)) && !hides;
+  return (asked || (hd_copy_serves(p) && s->b_path != HD_B_COPIED)) && !hides;
 }
 
 /* Time of the preceding copy of B: a fixed time, and each byte read and written once. By index it
@@ -109,7 +104,7 @@ static bool is_gathered(const hd_problem *p, const hd_schedule *s) {
 static double copy_seconds(const hd_problem *p, const hd_schedule *s, double n,
                            const hd_device_model *c) {
   const double by_index = 2.25;
-  if (!is_copied(p, s))
+  if (s->b_path != HD_B_COPIED)
     return 0;
   double bytes = 2 * n * (double)hd_copied_pitch(p) * (p->gather ? by_index : 1);
   return c->copy_s + bytes / c->copy_bytes;
@@ -270,8 +265,8 @@ static double b_traffic(const hd_problem *p, const hd_schedule *s, const hd_devi
   bool gathered = is_gathered(p, s), splits = hd_schedule_along_k(s) > 1;
   double cluster = shares_a(s) || gathered ? 1 : s->cluster;
   bool many = s->tile_n >= MANY_ROWS && columns < LARGE_N;
-  bool inside = splits && many && !gathered && pitch_bytes(p) % HD_L2_SECTOR != 0;
-  if (!is_copied(p, s) && pitch_bytes(p) % L2_LINE != 0)
+  bool inside = splits && many && !gathered && pitch_bytes(p) % L2_SECTOR != 0;
+  if (s->b_path != HD_B_COPIED && pitch_bytes(p) % L2_LINE != 0)
     return (inside ? c->beside_sectors : 1) / cluster;
   if (s->split_k == 1)
     return shared_by(c->beside, tiles_m);

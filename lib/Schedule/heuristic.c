@@ -278,7 +278,7 @@ static void enter_paths(const hd_problem *p, const hd_pick *pick, hd_schedule s,
   const hd_problem *launched = pick->launched ? pick->launched : p;
   bool pays = hd_is_grouped(p) || launched->n.value > FEW_COPIED;
   enter_tile(p, pick, s, f);
-  if (!pays || p->combine || !hd_lacks_map(p) || pick->streams)
+  if (!pays || p->combine || !hd_copy_serves(p) || pick->streams)
     return;
   s.b_path = HD_B_COPIED;
   enter_tile(p, pick, s, f);

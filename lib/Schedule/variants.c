@@ -5,9 +5,6 @@ static const hd_b_variant variants[] = {
     {"tma_permuted", HD_FAMILY_WGMMA_SP, HD_B_TMA, 16, true, false},
     {"tma_staged", HD_FAMILY_WGMMA_SP, HD_B_TMA, 16, false, true},
     {"tma", HD_FAMILY_WGMMA_SP, HD_B_TMA, 16, false, false},
-    {"tma_permuted", HD_FAMILY_WGMMA_SP, HD_B_TMA, HD_L2_SECTOR, true, false},
-    {"tma_staged", HD_FAMILY_WGMMA_SP, HD_B_TMA, HD_L2_SECTOR, false, true},
-    {"tma", HD_FAMILY_WGMMA_SP, HD_B_TMA, HD_L2_SECTOR, false, false},
     {"copied_staged", HD_FAMILY_WGMMA_SP, HD_B_COPIED, 0, false, true},
     {"copied", HD_FAMILY_WGMMA_SP, HD_B_COPIED, 0, false, false},
     {"gather16", HD_FAMILY_WGMMA_SP, HD_B_GATHER, 16, false, false},
@@ -65,13 +62,12 @@ static bool serves(const hd_b_variant *v, const hd_problem *p, const hd_schedule
   return v->family == (hd_schedule_is_tensor(s) ? HD_FAMILY_WGMMA_SP : s->family) && !again;
 }
 
-/* Whether the schedule's b path includes the variant. b=copied includes TMA for a B whose rows all
- * begin with a sector of L2, which is not copied. */
+/* Whether the schedule's b path includes the variant. b=copied includes TMA, so that a B with a
+ * pitch that is legal in a tensor map is not copied. */
 static bool is_named(const hd_b_variant *v, const hd_schedule *s) {
-  bool copied = s->b_path == HD_B_COPIED, sectors = v->align == HD_L2_SECTOR;
-  if (v->path == HD_B_TMA)
-    return sectors == copied && (copied || s->b_path == HD_B_AUTO || s->b_path == HD_B_TMA);
-  return s->b_path == HD_B_AUTO ? v->path != HD_B_COPIED : v->path == s->b_path;
+  if (s->b_path == HD_B_AUTO)
+    return v->path != HD_B_COPIED;
+  return v->path == s->b_path || (s->b_path == HD_B_COPIED && v->path == HD_B_TMA);
 }
 
 /* Whether the pitch of B, if it is known, allows the variant. */

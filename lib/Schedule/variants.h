@@ -5,7 +5,7 @@
 #include "Schedule/problem.h"
 #include "Schedule/schedule.h"
 
-enum { HD_STAGED_ALIGN = 16, HD_COPY_ALIGN = 16, HD_L2_SECTOR = 32 /* bytes */ };
+enum { HD_STAGED_ALIGN = 16, HD_COPY_ALIGN = 16 };
 enum { HD_GATHER_STAGES = 3 /* minimum number of stages if B is gathered by index */ };
 
 /* How a variant loads B and stores D. The launcher uses the first one whose alignment holds. */
