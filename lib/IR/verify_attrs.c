@@ -74,7 +74,7 @@ static const struct range_rule {
     {HD_ATTR_CTAS_PER_SM, 1, 32, 1},
     {HD_ATTR_FRAGMENTS, 0, 255, 1},
     {HD_ATTR_IN_FLIGHT, 0, 1, 1},
-    {HD_ATTR_B_ALIGN, 1, 16, 1},
+    {HD_ATTR_B_ALIGN, 1, 32, 1},
     {HD_ATTR_B_BOX, 1, 256, 1},
     {HD_ATTR_UNROLL, 2, 2, 1},
     {HD_ATTR_SPLITS, 2, 16, 1},

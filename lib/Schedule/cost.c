@@ -12,7 +12,7 @@
 #include "Schedule/variants.h"
 
 enum {
-  USUAL_SIZE = 4096, PARTIAL_BYTES = 4, MAP_ALIGN = 16, L2_SECTOR = 32, L2_LINE = 128,
+  USUAL_SIZE = 4096, PARTIAL_BYTES = 4, L2_LINE = 128,
   LARGE_N = 1024, /* columns from which the power cap limits a launch */
   N_STAGE_RESOURCES = HD_RESOURCE_RING + 1 /* ORDER RESOURCES: the first ones are per stage */
 };
@@ -41,6 +41,7 @@ typedef struct unit {
   const hd_device_model *c;
   double stages, load_bytes, ring_bytes, store_bytes;
   double fill_bytes; /* bytes per stage that L2 delivers, after sharing with other CTAs */
+  double alone_bytes; /* the same without sharing */
   double moved_bytes; /* bytes per stage that are read from L2; a multicast reads once */
   double void_bytes; /* bytes per stage past B's end, as the mean over a row of tiles */
   double parts; /* parts of tiles, each with a fill and a drain */
@@ -80,12 +81,15 @@ static double void_columns(const hd_problem *p, const hd_schedule *s, double n, 
   return used * box - n + again * fmax(box - n, 0);
 }
 
-static int64_t pitch_bytes(const hd_problem *p) {
-  int64_t row = p->b.transposed ? p->n.value : p->k.value, pitch = p->b.ld ? p->b.ld : row;
-  return pitch * heddle_elem_get(p->b.elem)->container_bits / 8;
+bool hd_lacks_map(const hd_problem *p) {
+  return p->gather || hd_b_pitch_bytes(p) % HD_MAP_ALIGN != 0;
 }
 
-bool hd_copy_serves(const hd_problem *p) { return p->gather || pitch_bytes(p) % MAP_ALIGN != 0; }
+bool hd_copy_serves(const hd_problem *p) { return hd_lacks_map(p) || hd_splits_sectors(p); }
+
+static bool is_copied(const hd_problem *p, const hd_schedule *s) {
+  return s->b_path == HD_B_COPIED && hd_copy_serves(p);
+}
 
 /* Whether a warpgroup gathers B in small pieces: rows are selected by index, or the pitch is not
  * legal in a tensor map (a pitch that the launch gives counts as that of whole rows), and B is not
@@ -94,9 +98,9 @@ bool hd_copy_serves(const hd_problem *p) { return p->gather || pitch_bytes(p) % 
 static bool is_gathered(const hd_problem *p, const hd_schedule *s) {
   enum { NARROW = 32, NARROW_SCALED = 16 };
   int32_t narrow = hd_scales_by_index(p) ? NARROW_SCALED : NARROW;
-  bool hides = pitch_bytes(p) % MAP_ALIGN == 0 && s->tile_n <= narrow;
+  bool hides = hd_b_pitch_bytes(p) % HD_MAP_ALIGN == 0 && s->tile_n <= narrow;
   bool asked = s->b_path == HD_B_GATHER;
-  return (asked || (hd_copy_serves(p) && s->b_path != HD_B_COPIED)) && !hides;
+  return (asked || (hd_lacks_map(p) && s->b_path != HD_B_COPIED)) && !hides;
 }
 
 /* Time of the preceding copy of B: a fixed time, and each byte read and written once. By index it
@@ -104,7 +108,7 @@ static bool is_gathered(const hd_problem *p, const hd_schedule *s) {
 static double copy_seconds(const hd_problem *p, const hd_schedule *s, double n,
                            const hd_device_model *c) {
   const double by_index = 2.25;
-  if (s->b_path != HD_B_COPIED)
+  if (!is_copied(p, s))
     return 0;
   double bytes = 2 * n * (double)hd_copied_pitch(p) * (p->gather ? by_index : 1);
   return c->copy_s + bytes / c->copy_bytes;
@@ -120,7 +124,7 @@ static double copy_seconds(const hd_problem *p, const hd_schedule *s, double n,
 static double gather_seconds(const hd_problem *p, const hd_schedule *s, const hd_device_model *c) {
   enum { MIN_ASYNC_BYTES = 4, KEPT_ROWS = 128 };
   const double kept = 0.22, computed = 0.68, scaled = 3, least = 1.05;
-  int64_t pitch = pitch_bytes(p), aligned = pitch & -pitch;
+  int64_t pitch = hd_b_pitch_bytes(p), aligned = pitch & -pitch;
   double column_s = aligned > MIN_ASYNC_BYTES    ? c->gather_column_s
                     : aligned == MIN_ASYNC_BYTES ? c->gather_column_s * least
                                                  : c->gather_byte_s / aligned;
@@ -255,19 +259,26 @@ static double shared_by(double alone, double n_sharers) {
   return alone + fmax(1 - alone, 0) / n_sharers;
 }
 
+/* Factor of B's traffic for tiles of many rows that split sectors. For many columns the MMAs hide
+ * it, in clusters that split k less so (H200, docs/bench/sweep.md). */
+static double sector_factor(const hd_problem *p, const hd_schedule *s, const hd_device_model *c,
+                            double columns) {
+  enum { FEW_ROWS = 32, MANY_COLUMNS = 513 };
+  int32_t hidden = hd_schedule_along_k(s) > 1 ? LARGE_N : MANY_COLUMNS;
+  bool loaded = hd_splits_sectors(p) && !is_gathered(p, s) && !is_copied(p, s);
+  bool slow = loaded && s->tile_n > FEW_ROWS && columns < hidden && !hd_schedule_is_mma(s);
+  return slow ? c->beside_sectors : 1;
+}
+
 /* Fraction of B's bytes that L2 delivers. CTAs that read a line at the same time share its
  * delivery, with or without a multicast. Splits of k read different lines and share less. Rows that
- * straddle two lines are delivered to each CTA, or by a multicast to each cluster. If they begin
- * inside of a sector and N is small, boxes of many rows take longer in a cluster that splits k. */
+ * straddle two lines are delivered to each CTA, or by a multicast to each cluster. */
 static double b_traffic(const hd_problem *p, const hd_schedule *s, const hd_device_model *c,
                         double tiles_m, double columns) {
-  enum { MANY_ROWS = 64 };
-  bool gathered = is_gathered(p, s), splits = hd_schedule_along_k(s) > 1;
-  double cluster = shares_a(s) || gathered ? 1 : s->cluster;
-  bool many = s->tile_n >= MANY_ROWS && columns < LARGE_N;
-  bool inside = splits && many && !gathered && pitch_bytes(p) % L2_SECTOR != 0;
-  if (s->b_path != HD_B_COPIED && pitch_bytes(p) % L2_LINE != 0)
-    return (inside ? c->beside_sectors : 1) / cluster;
+  bool splits = hd_schedule_along_k(s) > 1;
+  double cluster = shares_a(s) || is_gathered(p, s) ? 1 : s->cluster;
+  if (!is_copied(p, s) && hd_b_pitch_bytes(p) % L2_LINE != 0)
+    return sector_factor(p, s, c, columns) / cluster;
   if (s->split_k == 1)
     return shared_by(c->beside, tiles_m);
   double alone = splits ? c->beside_in_cluster : c->beside_splits;
@@ -296,6 +307,7 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_m
   double b_bytes = (double)s->tile_n * HD_K_BLOCK_BYTES;
   u.stages = ceil_div(ceil_div(k, hd_k_block_size(p->a_elem)), s->split_k);
   u.load_bytes = a_bytes + b_bytes;
+  u.alone_bytes = a_bytes + b_bytes * sector_factor(p, s, c, columns);
   u.shared_a = 1 - 1 / tiles[1];
   u.fill_bytes =
       a_bytes * a_traffic(s, c, tiles[1]) + b_bytes * b_traffic(p, s, c, tiles[0], columns);
@@ -334,7 +346,7 @@ static unit unit_of_piece(const unit *whole, double tiles, double workers) {
   const hd_schedule *s = whole->s;
   unit u = *whole;
   u.stages = ceil_div(tiles * whole->stages, workers);
-  u.fill_bytes = whole->load_bytes;
+  u.fill_bytes = whole->alone_bytes;
   u.stage_factor *= u.c->stream_stage;
   u.parts = 1 + tiles / workers;
   u.store_bytes = whole->store_bytes * tiles / workers;

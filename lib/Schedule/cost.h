@@ -37,8 +37,10 @@ typedef struct hd_cost {
   } dealt[2];
 } hd_cost;
 
-/* Whether b=copied is useful: B's rows are selected by an index, or their pitch is not legal in a
- * tensor map. The copy saves every CTA gathering the rows. */
+/* Whether no tensor map can load B: an index selects its rows, or their pitch is not legal there.
+ * Then a copy of B saves every CTA gathering them. */
+bool hd_lacks_map(const hd_problem *problem);
+/* Whether b=copied copies B: the same, or its rows begin inside of a sector of L2. */
 bool hd_copy_serves(const hd_problem *problem);
 
 /* Whether the predicted seconds are an estimate, which holds only for sm_90a. Other targets were

@@ -25,7 +25,7 @@
   .beside = 0.424,                      \
   .beside_in_cluster = 0.7096,          \
   .beside_splits = 0.5223,              \
-  .beside_sectors = 1.55,               \
+  .beside_sectors = 1.5,                \
   .beside_a = 0.3606,                   \
   .beside_a_in_cluster = 0.5982,        \
   .split_stage = 1.16,                  \
@@ -72,7 +72,7 @@
   .beside = 0.444,                      \
   .beside_in_cluster = 0.234,           \
   .beside_splits = 0.4233,              \
-  .beside_sectors = 1.55,               \
+  .beside_sectors = 1,                  \
   .beside_a = 0.4171,                   \
   .beside_a_in_cluster = 0.8672,        \
   .split_stage = 1.03,                  \

@@ -2,9 +2,12 @@
 
 /* Fastest first: ORDER VARIANTS. */
 static const hd_b_variant variants[] = {
-    {"tma_permuted", HD_FAMILY_WGMMA_SP, HD_B_TMA, 16, true, false},
-    {"tma_staged", HD_FAMILY_WGMMA_SP, HD_B_TMA, 16, false, true},
-    {"tma", HD_FAMILY_WGMMA_SP, HD_B_TMA, 16, false, false},
+    {"tma_permuted", HD_FAMILY_WGMMA_SP, HD_B_TMA, HD_MAP_ALIGN, true, false},
+    {"tma_staged", HD_FAMILY_WGMMA_SP, HD_B_TMA, HD_MAP_ALIGN, false, true},
+    {"tma", HD_FAMILY_WGMMA_SP, HD_B_TMA, HD_MAP_ALIGN, false, false},
+    {"tma_permuted", HD_FAMILY_WGMMA_SP, HD_B_TMA, HD_L2_SECTOR, true, false},
+    {"tma_staged", HD_FAMILY_WGMMA_SP, HD_B_TMA, HD_L2_SECTOR, false, true},
+    {"tma", HD_FAMILY_WGMMA_SP, HD_B_TMA, HD_L2_SECTOR, false, false},
     {"copied_staged", HD_FAMILY_WGMMA_SP, HD_B_COPIED, 0, false, true},
     {"copied", HD_FAMILY_WGMMA_SP, HD_B_COPIED, 0, false, false},
     {"gather16", HD_FAMILY_WGMMA_SP, HD_B_GATHER, 16, false, false},
@@ -62,12 +65,25 @@ static bool serves(const hd_b_variant *v, const hd_problem *p, const hd_schedule
   return v->family == (hd_schedule_is_tensor(s) ? HD_FAMILY_WGMMA_SP : s->family) && !again;
 }
 
+int64_t hd_b_pitch_bytes(const hd_problem *p) {
+  int64_t row = p->b.transposed ? p->n.value : p->k.value, pitch = p->b.ld ? p->b.ld : row;
+  return pitch * heddle_elem_get(p->b.elem)->container_bits / 8;
+}
+
+bool hd_splits_sectors(const hd_problem *p) {
+  int64_t pitch = hd_b_pitch_bytes(p);
+  return pitch % HD_L2_SECTOR != 0 && pitch % HD_MAP_ALIGN == 0;
+}
+
 /* Whether the schedule's b path includes the variant. b=copied includes TMA, so that a B with a
- * pitch that is legal in a tensor map is not copied. */
-static bool is_named(const hd_b_variant *v, const hd_schedule *s) {
-  if (s->b_path == HD_B_AUTO)
-    return v->path != HD_B_COPIED;
-  return v->path == s->b_path || (s->b_path == HD_B_COPIED && v->path == HD_B_TMA);
+ * pitch that is legal in a tensor map is not copied. If that is the kernel's own pitch, but splits
+ * sectors, only a B with whole sectors is not copied. */
+static bool is_named(const hd_b_variant *v, const hd_problem *p, const hd_schedule *s) {
+  bool copied = s->b_path == HD_B_COPIED, sectors = copied && hd_splits_sectors(p);
+  if (v->path != HD_B_TMA)
+    return s->b_path == HD_B_AUTO ? v->path != HD_B_COPIED : v->path == s->b_path;
+  return v->align == (sectors ? HD_L2_SECTOR : HD_MAP_ALIGN) &&
+         (copied || s->b_path == HD_B_AUTO || s->b_path == HD_B_TMA);
 }
 
 /* Whether the pitch of B, if it is known, allows the variant. */
@@ -79,7 +95,7 @@ static bool allows_pitch(const hd_b_variant *v, const hd_problem *p) {
 /* Whether an earlier variant, without a condition on D, loads every B whose address is aligned. */
 static bool is_behind_another(const hd_b_variant *v, const hd_problem *p, const hd_schedule *s) {
   for (const hd_b_variant *u = variants; u < v; u++)
-    if (serves(u, p, s) && takes_index(u, p) && is_named(u, s) && allows_pitch(u, p) &&
+    if (serves(u, p, s) && takes_index(u, p) && is_named(u, p, s) && allows_pitch(u, p) &&
         !u->permutes && !u->staged)
       return true;
   return false;
@@ -88,7 +104,7 @@ static bool is_behind_another(const hd_b_variant *v, const hd_problem *p, const 
 static bool wanted(const hd_b_variant *v, const hd_problem *p, const hd_schedule *s) {
   if (!serves(v, p, s) || !takes_index(v, p) || (v->staged && s->store != HD_STORE_STAGED))
     return false;
-  if (!is_named(v, s))
+  if (!is_named(v, p, s))
     return false;
   bool permuted = s->store == HD_STORE_PERMUTED;
   if (v->permutes && hd_is_batch(p)) /* the tensor map has no dimension left for the batch */

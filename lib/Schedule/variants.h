@@ -5,7 +5,7 @@
 #include "Schedule/problem.h"
 #include "Schedule/schedule.h"
 
-enum { HD_STAGED_ALIGN = 16, HD_COPY_ALIGN = 16 };
+enum { HD_STAGED_ALIGN = 16, HD_COPY_ALIGN = 16, HD_MAP_ALIGN = 16, HD_L2_SECTOR = 32 /* bytes */ };
 enum { HD_GATHER_STAGES = 3 /* minimum number of stages if B is gathered by index */ };
 
 /* How a variant loads B and stores D. The launcher uses the first one whose alignment holds. */
@@ -39,6 +39,10 @@ bool hd_reads_scale_n(const hd_problem *problem);
 static inline bool hd_b_path_has_map(int32_t path) {
   return path == HD_B_TMA || path == HD_B_COPIED;
 }
+/* Bytes from a row of B to the next. A pitch that the launch gives counts as that of whole rows. */
+int64_t hd_b_pitch_bytes(const hd_problem *problem);
+/* Whether that pitch is legal in a tensor map, but no multiple of a sector of L2. */
+bool hd_splits_sectors(const hd_problem *problem);
 /* Row pitch of B's copy in bytes: a multiple of a cache line. */
 int64_t hd_copied_pitch(const hd_problem *problem);
 /* The alignment of a variant in bytes, with 0 replaced by the element's size. */

@@ -15,7 +15,7 @@ OTHER = {
     "multicast_operand": ["a", "b"], "cluster_launch": ["1", "4"], "ctas_per_sm": ["1", "2"], "order": ["none", "col_major", "row_major"],
     "warps": ["[4, 1]", "[8, 1]", "[2, 2]"], "fragments": ["[0, 0, 1, 8]", "[4, 2, 1, 4]"], "stages": ["2", "3"],
     "in_flight": ["0", "1"], "a_path": ["desc", "reg"], "b_path": ["tma", "gather", "cp_async", "ld_st", "auto"],
-    "b_align": ["1", "2", "4", "8", "16"], "b_box": ["8", "16", "24"], "swizzle": ["0", "32", "64"],
+    "b_align": ["1", "2", "4", "8", "16", "32"], "b_box": ["8", "16", "24"], "swizzle": ["0", "32", "64"],
     "path": ["direct", "quad", "permuted", "staged"], "acc": ["f32", "f16", "s32"], "type": ["f32", "bf16", "s32"],
     "act": ["none", "relu", "silu"], "kind": ["i8", "f16", "mxf4"],
     "row": ['"wgmma_sp_rs_m64n64k32_f32_bf16_bf16"', '"mma_sp_m16n8k32_f32_f16_f16"'], "ld": ["8"], "user": ['"other"'],
