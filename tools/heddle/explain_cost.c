@@ -4,6 +4,7 @@
 #include "Schedule/cost.h"
 #include "Schedule/enumerate.h"
 #include "Schedule/heuristic.h"
+#include "Schedule/variants.h"
 #include "Support/diag.h"
 #include "Support/memory.h"
 #include "explained.h"
@@ -76,12 +77,11 @@ static void add_copied(explained *e) {
                      "a separate kernel copies B first: %.2f us", seconds * 1e6);
 }
 
-/* If TMA cannot take B's pitch: the time of the default with slightly longer rows. */
+/* If TMA cannot take B's pitch, or its rows split sectors: the default's time with longer rows. */
 static void add_padded(explained *e) {
-  enum { MAP_ALIGN = 16 };
   const hd_problem *p = e->problem;
   int64_t row = p->b.transposed ? p->n.value : p->k.value, pitch = p->b.ld ? p->b.ld : row;
-  int32_t bits = heddle_elem_get(p->b.elem)->container_bits, unit = 8 * MAP_ALIGN / bits;
+  int32_t bits = heddle_elem_get(p->b.elem)->container_bits, unit = 8 * HD_L2_SECTOR / bits;
   if (hd_schedule_is_mma(e->schedule) || pitch % unit == 0)
     return;
   hd_problem padded = *p;
@@ -90,7 +90,7 @@ static void add_padded(explained *e) {
   hd_strbuf_printf(explain_add(e, EXPLAIN_TIME, "padded"),
                    "%.2f us if the pitch of B were %lld elements, a multiple of %d bytes",
                    hd_schedule_cost(&padded, &best, e->mnk, e->ceilings).seconds * 1e6,
-                   (long long)padded.b.ld, MAP_ALIGN);
+                   (long long)padded.b.ld, HD_L2_SECTOR);
 }
 
 /* Inserts a schedule into the sorted list, which has at most one schedule per tile. */
