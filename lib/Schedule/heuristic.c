@@ -117,7 +117,6 @@ hd_schedule hd_schedule_default_of(const hd_device_model *device, const hd_probl
 /* ---- the schedules with the shortest predicted time ---- */
 
 static const double PAIR_PRODUCTS = 2e10;
-static const double EVEN_DOUBT = 1.03; /* the model was fitted to the usual widths */
 
 static int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
@@ -304,6 +303,13 @@ int32_t hd_schedule_even_widths(const hd_problem *p, int32_t widest,
   return n;
 }
 
+/* Factor of the predicted time of a width that the model was not fitted to. From LARGE_N columns
+ * those that no cluster can share take longer than predicted (H200, docs/bench/sweep.md). */
+static double doubt_of(const hd_problem *whole, int32_t width) {
+  enum { SHARED = 16 };
+  return is_large(whole) && width % SHARED ? 1.08 : 1.03;
+}
+
 /* Widths of tiles to try, the largest first. Of equal times the first one wins. */
 typedef struct tile_widths {
   int32_t list[24], n;
@@ -357,7 +363,7 @@ int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked
       s.tile_n = widths.list[w];
       bool even = w >= widths.n_usual;
       bool fits = s.tile_m * s.tile_n <= most_elements && (!even || s.tile_m >= HD_EVEN_HEIGHT);
-      f.doubt = even ? EVEN_DOUBT : 1;
+      f.doubt = even ? doubt_of(whole, s.tile_n) : 1;
       for (s.ctas_per_sm = 1; fits && s.ctas_per_sm <= MAX_CTAS; s.ctas_per_sm++)
         enter_paths(p, pick, s, &f);
     }
