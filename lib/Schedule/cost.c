@@ -81,12 +81,6 @@ static double void_columns(const hd_problem *p, const hd_schedule *s, double n, 
   return used * box - n + again * fmax(box - n, 0);
 }
 
-bool hd_lacks_map(const hd_problem *p) {
-  return p->gather || hd_b_pitch_bytes(p) % HD_MAP_ALIGN != 0;
-}
-
-bool hd_copy_serves(const hd_problem *p) { return hd_lacks_map(p) || hd_splits_sectors(p); }
-
 static bool is_copied(const hd_problem *p, const hd_schedule *s) {
   return s->b_path == HD_B_COPIED && hd_copy_serves(p);
 }
@@ -259,13 +253,13 @@ static double shared_by(double alone, double n_sharers) {
   return alone + fmax(1 - alone, 0) / n_sharers;
 }
 
-/* Factor of B's traffic for tiles of many rows that split sectors. For many columns the MMAs hide
- * it, in clusters that split k less so (H200, docs/bench/sweep.md). */
+/* Factor of B's traffic for tiles of many rows that straddle sectors. For many columns the MMAs
+ * hide it, in clusters that split k less so (H200, docs/bench/sweep.md). */
 static double sector_factor(const hd_problem *p, const hd_schedule *s, const hd_device_model *c,
                             double columns) {
   enum { FEW_ROWS = 32, MANY_COLUMNS = 513 };
   int32_t hidden = hd_schedule_along_k(s) > 1 ? LARGE_N : MANY_COLUMNS;
-  bool loaded = hd_splits_sectors(p) && !is_gathered(p, s) && !is_copied(p, s);
+  bool loaded = hd_straddles_sectors(p) && !is_gathered(p, s) && !is_copied(p, s);
   bool slow = loaded && s->tile_n > FEW_ROWS && columns < hidden && !hd_schedule_is_mma(s);
   return slow ? c->beside_sectors : 1;
 }

@@ -37,12 +37,6 @@ typedef struct hd_cost {
   } dealt[2];
 } hd_cost;
 
-/* Whether no tensor map can load B: an index selects its rows, or their pitch is not legal there.
- * Then a copy of B saves every CTA gathering them. */
-bool hd_lacks_map(const hd_problem *problem);
-/* Whether b=copied copies B: the same, or its rows begin inside of a sector of L2. */
-bool hd_copy_serves(const hd_problem *problem);
-
 /* Whether the predicted seconds are an estimate, which holds only for sm_90a. Other targets were
  * not measured: they use the same terms with Hopper's rates, which only serve to rank schedules. */
 bool hd_cost_is_estimate(const hd_problem *problem);

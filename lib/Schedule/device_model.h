@@ -25,7 +25,7 @@ typedef struct hd_device_model {
   double beside;            /* fraction of B's traffic that remains if CTAs share its lines */
   double beside_in_cluster; /* the same if a cluster splits k */
   double beside_splits;     /* the same if CTAs outside a cluster split k */
-  double beside_sectors;    /* factor of B's traffic if its rows split sectors (cost.c) */
+  double beside_sectors;    /* factor of B's traffic if its rows straddle sectors (cost.c) */
   double beside_a;          /* fraction of A's traffic that remains if tiles of a row share it */
   double beside_a_in_cluster; /* the same if a cluster of two splits k */
   double split_stage;  /* factor of a stage's time for many columns, if CTAs are at different k, but

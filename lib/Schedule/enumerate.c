@@ -5,6 +5,7 @@
 #include "Schedule/cost.h"
 #include "Schedule/heuristic.h"
 #include "Schedule/legality.h"
+#include "Schedule/variants.h"
 #include "Support/arena.h"
 
 enum {

@@ -9,7 +9,7 @@
 enum {
   SPLIT_CTAS = 264,     /* with more than two CTAs per SM, splits only add partial sums */
   MIN_SHARED_N = 128,   /* multicast in a cluster does not pay off for a narrower B */
-  MIN_SPLIT_N = 32,     /* the same if B's rows split sectors of L2 */
+  MIN_STRADDLING_N = 32, /* the same if B's rows straddle sectors of L2 */
   MAX_ELEMENTS = 128 * 256, /* per tile: larger tiles leave too few stages if N is small */
   MMA_ELEMENTS = 128 * 128, /* per tile of mma.sp */
   LARGE_ELEMENTS = 256 * 192, /* the same under the power cap: this tile moves the fewest bytes */
@@ -252,7 +252,7 @@ static bool may_have(const hd_device_model *device, const hd_problem *p, const h
 static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, front *f) {
   static const int32_t splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
   int64_t k_blocks = p->k.value ? ceil_div(p->k.value, hd_k_block_size(p->a_elem)) : USUAL_K_BLOCKS;
-  int32_t least = hd_splits_sectors(p) && !hd_is_grouped(p) ? MIN_SPLIT_N : MIN_SHARED_N;
+  int32_t least = hd_straddles_sectors(p) && !hd_is_grouped(p) ? MIN_STRADDLING_N : MIN_SHARED_N;
   bool shares = !hd_schedule_gathers(p, &s) && s.tile_n >= least &&
                 s.tile_n % (p->b.transposed ? 128 : 16) == 0;
   if (pick->streams) {
@@ -273,16 +273,17 @@ static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, 
     }
 }
 
-/* Whether the model may choose a copy of B. For few columns gathers are faster than it expects, and
- * so is TMA of rows that split sectors, also for many columns (docs/bench/copied.md). No copy if N
- * is known only at launch: in a kernel for many sizes, CTAs may share the tiles of some bucket over
- * k, and b=copied cannot be combined with that. */
+/* Whether the model may choose a copy of B. For few columns gathers are faster than it expects; for
+ * few and for many, so is TMA of rows that straddle sectors (docs/bench/copied.md, sweep.md). No
+ * copy if N is known only at launch: in a kernel for many sizes, CTAs may share the tiles of some
+ * bucket over k, and b=copied cannot be combined with that. */
 static bool may_copy(const hd_problem *p, const hd_pick *pick) {
-  enum { LEAST_SPLIT = 65, MOST_SPLIT = 512 };
+  enum { LEAST_STRADDLING = 65, MOST_STRADDLING = 512 };
   int64_t n = (pick->launched ? pick->launched : p)->n.value;
-  bool splits = hd_splits_sectors(p) && !hd_is_grouped(p) && n >= LEAST_SPLIT && n <= MOST_SPLIT;
+  bool slow = hd_straddles_sectors(p) && !hd_is_grouped(p) && n >= LEAST_STRADDLING &&
+              n <= MOST_STRADDLING;
   bool lacks = hd_lacks_map(p) && (hd_is_grouped(p) || n > FEW_COPIED);
-  return (splits || lacks) && !p->combine && !pick->streams;
+  return (slow || lacks) && !p->combine && !pick->streams;
 }
 
 static void enter_paths(const hd_problem *p, const hd_pick *pick, hd_schedule s, front *f) {

@@ -70,16 +70,22 @@ int64_t hd_b_pitch_bytes(const hd_problem *p) {
   return pitch * heddle_elem_get(p->b.elem)->container_bits / 8;
 }
 
-bool hd_splits_sectors(const hd_problem *p) {
+bool hd_lacks_map(const hd_problem *p) {
+  return p->gather || hd_b_pitch_bytes(p) % HD_MAP_ALIGN != 0;
+}
+
+bool hd_straddles_sectors(const hd_problem *p) {
   int64_t pitch = hd_b_pitch_bytes(p);
   return pitch % HD_L2_SECTOR != 0 && pitch % HD_MAP_ALIGN == 0;
 }
 
-/* Whether the schedule's b path includes the variant. b=copied includes TMA, so that a B with a
- * pitch that is legal in a tensor map is not copied. If that is the kernel's own pitch, but splits
- * sectors, only a B with whole sectors is not copied. */
+bool hd_copy_serves(const hd_problem *p) { return hd_lacks_map(p) || hd_straddles_sectors(p); }
+
+/* Whether the schedule's b path includes the variant. b=copied includes TMA, so that a launch whose
+ * B a tensor map can load copies nothing. If whole rows straddle sectors, though, the kernel is
+ * there to copy them: then only a B of whole sectors is loaded by TMA. */
 static bool is_named(const hd_b_variant *v, const hd_problem *p, const hd_schedule *s) {
-  bool copied = s->b_path == HD_B_COPIED, sectors = copied && hd_splits_sectors(p);
+  bool copied = s->b_path == HD_B_COPIED, sectors = copied && hd_straddles_sectors(p);
   if (v->path != HD_B_TMA)
     return s->b_path == HD_B_AUTO ? v->path != HD_B_COPIED : v->path == s->b_path;
   return v->align == (sectors ? HD_L2_SECTOR : HD_MAP_ALIGN) &&

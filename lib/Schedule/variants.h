@@ -41,8 +41,13 @@ static inline bool hd_b_path_has_map(int32_t path) {
 }
 /* Bytes from a row of B to the next. A pitch that the launch gives counts as that of whole rows. */
 int64_t hd_b_pitch_bytes(const hd_problem *problem);
-/* Whether that pitch is legal in a tensor map, but no multiple of a sector of L2. */
-bool hd_splits_sectors(const hd_problem *problem);
+/* Whether no tensor map can load B: an index selects its rows, or their pitch is not legal there.
+ * Then a copy of B saves every CTA gathering them. */
+bool hd_lacks_map(const hd_problem *problem);
+/* Whether that pitch is legal in a tensor map, but rows begin inside of a sector of L2. */
+bool hd_straddles_sectors(const hd_problem *problem);
+/* Whether b=copied copies B: one of the two. */
+bool hd_copy_serves(const hd_problem *problem);
 /* Row pitch of B's copy in bytes: a multiple of a cache line. */
 int64_t hd_copied_pitch(const hd_problem *problem);
 /* The alignment of a variant in bytes, with 0 replaced by the element's size. */

@@ -77,15 +77,14 @@ static void add_copied(explained *e) {
                      "a separate kernel copies B first: %.2f us", seconds * 1e6);
 }
 
-/* If TMA cannot take B's pitch, or its rows split sectors: the default's time with longer rows. */
+/* If TMA cannot take B's pitch, or rows straddle sectors: the default's time with longer rows. */
 static void add_padded(explained *e) {
   const hd_problem *p = e->problem;
-  int64_t row = p->b.transposed ? p->n.value : p->k.value, pitch = p->b.ld ? p->b.ld : row;
-  int32_t bits = heddle_elem_get(p->b.elem)->container_bits, unit = 8 * HD_L2_SECTOR / bits;
-  if (hd_schedule_is_mma(e->schedule) || pitch % unit == 0)
+  int64_t pitch = hd_b_pitch_bytes(p), sectors = (pitch + HD_L2_SECTOR - 1) / HD_L2_SECTOR;
+  if (hd_schedule_is_mma(e->schedule) || pitch % HD_L2_SECTOR == 0)
     return;
   hd_problem padded = *p;
-  padded.b.ld = (pitch + unit - 1) / unit * unit;
+  padded.b.ld = sectors * HD_L2_SECTOR * 8 / heddle_elem_get(p->b.elem)->container_bits;
   hd_schedule best = hd_schedule_default(e->ceilings, &padded);
   hd_strbuf_printf(explain_add(e, EXPLAIN_TIME, "padded"),
                    "%.2f us if the pitch of B were %lld elements, a multiple of %d bytes",
