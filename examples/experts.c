@@ -9,38 +9,18 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include "heddle/compile.h"
 #include "heddle/convert.h"
-#include "heddle/manifest.h"
-#include "heddle/memory.h"
-#include "heddle/simulate.h"
 #include "heddle/sparse.h"
+#include "product.h"
 
 enum { EXPERTS = 8, TOKENS = 48, CHOSEN = 2, COLUMNS = TOKENS * CHOSEN };
 enum { MODEL = 512, HIDDEN = 256, GATE_AND_UP = 2 * HIDDEN }; /* as in the texts */
 
-typedef struct operand {
-  const char *name;
-  void *data; /* NULL: a number */
-  size_t bytes;
-  int64_t number;
-} operand;
-
-static heddle_context *ctx;
-static heddle_runtime *cuda; /* NULL: there is no GPU */
-
-static void must(heddle_status status) {
-  char line[1024];
-  for (size_t i = 0; status && heddle_context_get(ctx, i); i++, puts(line))
-    heddle_diagnostic_format(heddle_context_get(ctx, i), line, sizeof line);
-  if (status)
-    exit(heddle_status_exit_code(status));
-}
-
 /* ---- the layer's data ---- */
 
-static float value(void) { return (float)(rand() % 2001 - 1000) / 1000; }
+static float value(void) {
+  return (float)(rand() % 2001 - 1000) / 1000;
+}
 
 static uint16_t *matrix(size_t n) {
   float *x = malloc(n * sizeof *x);
@@ -86,25 +66,13 @@ static routing route(void) {
 
 /* ---- a product ---- */
 
-static char *read_text(const char *path) {
-  FILE *file = fopen(path, "r");
-  char *text = calloc(1, 1 << 16);
-  if (!file || fread(text, 1, (1 << 16) - 1, file) == 0) {
-    fprintf(stderr, "%s: cannot be read\n", path);
-    exit(2);
-  }
-  fclose(file);
-  return text;
-}
-
-/* The experts' weights, m x k each, pruned to 2:4 in place and packed for the kernel. */
-static operand pack(const heddle_manifest *takes, uint16_t *w, size_t m, size_t k,
-                    int64_t *stride) {
+/* The experts' weights, m x k each, pruned to 2:4 in place and packed for the kernel (owned);
+ * stride: bytes of an expert. */
+static operand pack(const heddle_manifest *takes, uint16_t *w, size_t m, size_t k, size_t *stride) {
   heddle_family family;
-  size_t each;
   must(heddle_family_parse(heddle_manifest_family(takes), &family));
-  must(heddle_sparse_packed_bytes(ctx, HEDDLE_BF16, family, m, k, &each));
-  char *packed = malloc(EXPERTS * each);
+  must(heddle_sparse_packed_bytes(ctx, HEDDLE_BF16, family, m, k, stride));
+  char *packed = malloc(EXPERTS * *stride);
   uint16_t *pairs = malloc(m * k * sizeof *pairs);
   for (size_t e = 0; e < EXPERTS; e++) {
     uint16_t *rows = w + e * m * k;
@@ -113,92 +81,23 @@ static operand pack(const heddle_manifest *takes, uint16_t *w, size_t m, size_t 
       must(heddle_sparse_pair_rows(ctx, m, 2 * k, rows, pairs));
       rows = pairs;
     }
-    must(heddle_sparse_pack_dense(ctx, HEDDLE_BF16, family, m, k, rows, 2 * k, packed + e * each));
+    must(heddle_sparse_pack_dense(ctx, HEDDLE_BF16, family, m, k, rows, 2 * k,
+                                  packed + e * *stride));
   }
   free(pairs);
-  *stride = (int64_t)each;
-  return (operand){"a", packed, EXPERTS * each, 0};
+  return memory("a", packed, EXPERTS * *stride);
 }
 
-/* Sets the last argument, if a workspace is needed. */
-static void set_workspace(const heddle_kernel *kernel, heddle_arg *args, size_t n) {
-  uint64_t n_bytes;
-  void *device;
-  must(heddle_kernel_workspace(ctx, kernel, args, n, &n_bytes));
-  if (!n_bytes)
-    return;
-  void *zeros = calloc(1, n_bytes);
-  must(heddle_device_alloc(ctx, cuda, n_bytes, &device));
-  must(heddle_device_upload(ctx, cuda, device, zeros, n_bytes));
-  args[n - 1].ptr = device;
-  free(zeros);
-}
-
-/* Launches with n arguments; bytes: sizes of host memory (0: a number). Copies argument d back. */
-static void launch(heddle_compiled *code, heddle_arg *args, const size_t *bytes, size_t n,
-                   size_t d) {
-  size_t json_bytes, ptx_bytes;
-  const char *json = heddle_compiled_manifest(code, &json_bytes);
-  const char *ptx = heddle_compiled_ptx(code, &ptx_bytes);
-  if (!cuda) {
-    heddle_simulation run = {.manifest = json, .ptx = ptx, .manifest_bytes = json_bytes,
-                             .ptx_bytes = ptx_bytes, .args = args, .arg_bytes = bytes, .n_args = n};
-    must(heddle_simulate(ctx, &run));
-    return;
-  }
-  heddle_image image = {.ptx = ptx, .ptx_bytes = ptx_bytes};
-  heddle_kernel *kernel;
-  void *host = (void *)args[d].ptr;
-  must(heddle_kernel_load(ctx, cuda, json, json_bytes, &image, &kernel));
-  for (size_t i = 0; i < n; i++)
-    if (bytes[i]) {
-      void *device;
-      must(heddle_device_alloc(ctx, cuda, bytes[i], &device));
-      must(heddle_device_upload(ctx, cuda, device, args[i].ptr, bytes[i]));
-      args[i].ptr = device;
-    }
-  set_workspace(kernel, args, n);
-  must(heddle_kernel_launch(ctx, kernel, args, n, NULL));
-  must(heddle_device_download(ctx, cuda, host, args[d].ptr, bytes[d]));
-  heddle_kernel_free(kernel);
-}
-
-/* Compiles the text, and launches it with the named operands. */
-static void multiply(const char *path, uint16_t *w, size_t m, size_t k, const operand *named,
-                     size_t n_named) {
-  heddle_compiled *code;
-  heddle_manifest *takes;
-  heddle_arg args[32];
-  size_t bytes[32], json_bytes, d = 0;
-  char *text = read_text(path);
-  must(heddle_compile(ctx, path, text, strlen(text), NULL, &code));
-  const char *json = heddle_compiled_manifest(code, &json_bytes);
-  must(heddle_manifest_read(ctx, json, json_bytes, &takes));
-  operand own[2] = {{0}, {"stride_a", NULL, 0, 0}};
-  own[0] = pack(takes, w, m, k, &own[1].number);
-  size_t n = heddle_manifest_arg_count(takes);
-  for (size_t i = 0; i < n; i++) {
-    heddle_manifest_arg arg;
-    const operand *found = NULL;
-    must(heddle_manifest_get_arg(takes, i, &arg));
-    for (size_t j = 0; j < n_named + 2; j++) {
-      const operand *one = j < 2 ? &own[j] : &named[j - 2];
-      found = strcmp(one->name, arg.name) ? found : one;
-    }
-    bytes[i] = found ? found->bytes : 0;
-    d = strcmp(arg.name, "d") ? d : i;
-    if (!found || arg.arg_class == HEDDLE_CLASS_PTR)
-      args[i].ptr = found ? found->data : NULL;
-    else if (arg.arg_class == HEDDLE_CLASS_I32)
-      args[i].i32 = (int32_t)found->number;
-    else
-      args[i].i64 = found->number;
-  }
-  launch(code, args, bytes, n, d);
-  free(own[0].data);
-  free(text);
-  heddle_manifest_free(takes);
-  heddle_compiled_free(code);
+/* Runs the product of a text with weights w. operands[0] and [1] are the place of the weights and
+ * of their stride. */
+static void multiply(const char *path, uint16_t *w, size_t m, size_t k, operand *operands,
+                     size_t n) {
+  product p = product_compile(path);
+  size_t stride;
+  operands[0] = pack(p.takes, w, m, k, &stride);
+  operands[1] = number("stride_a", (int64_t)stride);
+  product_run(p, operands, n);
+  free(operands[0].data);
 }
 
 /* ---- the reference ---- */
@@ -218,8 +117,8 @@ static int expert_of(const routing *r, int column) {
 }
 
 /* Computes column by column, in double precision, without intermediate rounding. */
-static void reference(const routing *r, const uint16_t *x, const uint16_t *up,
-                      const uint16_t *down, double *z) {
+static void reference(const routing *r, const uint16_t *x, const uint16_t *up, const uint16_t *down,
+                      double *z) {
   for (int j = 0; j < COLUMNS; j++) {
     size_t e = (size_t)expert_of(r, j);
     double token[MODEL], h[HIDDEN], *out = z + (size_t)r->gather[j] * MODEL;
@@ -242,31 +141,34 @@ int main(int argc, char **argv) {
   int wrong = 0;
   if (argc != 3)
     return fprintf(stderr, "usage: experts experts_up.heddle experts_down.heddle\n"), 2;
-  ctx = heddle_context_create();
-  if (heddle_runtime_create(ctx, NULL, &cuda) || heddle_device_use(ctx, cuda, 0))
-    cuda = NULL;
-  heddle_context_clear(ctx);
+  product_open();
   uint16_t *x = matrix(TOKENS * MODEL), *up = matrix(EXPERTS * GATE_AND_UP * MODEL);
   uint16_t *down = matrix(EXPERTS * MODEL * HIDDEN);
   uint16_t *h = calloc(COLUMNS, 2 * HIDDEN), *z = calloc(TOKENS, 2 * MODEL);
   routing r = route();
-  const operand n = {"n", NULL, 0, COLUMNS};
-  const operand offsets = {"offsets", r.offsets, sizeof r.offsets, 0};
-  const operand of_up[] = {n, offsets,
-                           {"b", x, 2 * TOKENS * MODEL, 0},
-                           {"d", h, 2 * COLUMNS * HIDDEN, 0},
-                           {"gather_b", r.gather, sizeof r.gather, 0},
-                           {"t", NULL, 0, TOKENS},
-                           {"ldb", NULL, 0, MODEL},
-                           {"ldd", NULL, 0, HIDDEN}};
-  const operand of_down[] = {n, offsets,
-                             {"b", h, 2 * COLUMNS * HIDDEN, 0},
-                             {"d", z, 2 * TOKENS * MODEL, 0},
-                             {"combine_d", r.combine, sizeof r.combine, 0},
-                             {"t", NULL, 0, TOKENS},
-                             {"scale_b", r.weight, sizeof r.weight, 0},
-                             {"ldb", NULL, 0, HIDDEN},
-                             {"ldd", NULL, 0, MODEL}};
+  const operand n = number("n", COLUMNS);
+  const operand offsets = memory("offsets", r.offsets, sizeof r.offsets);
+  operand of_up[] = {{0},
+                     {0},
+                     n,
+                     offsets,
+                     memory("b", x, 2 * TOKENS * MODEL),
+                     memory("d", h, 2 * COLUMNS * HIDDEN),
+                     memory("gather_b", r.gather, sizeof r.gather),
+                     number("t", TOKENS),
+                     number("ldb", MODEL),
+                     number("ldd", HIDDEN)};
+  operand of_down[] = {{0},
+                       {0},
+                       n,
+                       offsets,
+                       memory("b", h, 2 * COLUMNS * HIDDEN),
+                       memory("d", z, 2 * TOKENS * MODEL),
+                       memory("combine_d", r.combine, sizeof r.combine),
+                       number("t", TOKENS),
+                       memory("scale_b", r.weight, sizeof r.weight),
+                       number("ldb", HIDDEN),
+                       number("ldd", MODEL)};
   multiply(argv[1], up, GATE_AND_UP, MODEL, of_up, sizeof of_up / sizeof *of_up);
   multiply(argv[2], down, MODEL, HIDDEN, of_down, sizeof of_down / sizeof *of_down);
   reference(&r, x, up, down, expected);

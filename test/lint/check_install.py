@@ -114,7 +114,8 @@ def examples(prefix, work):
         run_example(program)
     library = os.path.join(pkg_config(prefix, "--libs", "heddle")[1], f"libheddle.so.{minor_version}")
     expect(run(sys.executable, os.path.join(args.examples, "dsl.py"), library), " 0 of ")
-    experts = compile_with("heddle", os.path.join(args.examples, "experts.c"), prefix, work, "-lm")
+    experts = compile_with("heddle", os.path.join(args.examples, "experts.c"), prefix, work,
+                           os.path.join(args.examples, "product.c"), "-lm")
     run_example(experts, *(os.path.join(args.examples, f"experts_{of}.heddle") for of in ("up", "down")))
     for program in typed:
         run_example(program, *(os.path.join(work, "dynamic_tokens." + end) for end in ("json", "ptx")))
