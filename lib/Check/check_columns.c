@@ -5,25 +5,19 @@
 
 enum { FLOAT_BYTES = 4 };
 
-static void differ(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const char *rule,
-                   const char *remedy, const char *what, int64_t got, int64_t expected) {
-  hd_ck_find(m, rule, (hd_check_access){0}, hd_ck_here(m, w, step->op, -1), remedy,
-             "%s: got %lld, expected %lld", what, (long long)got, (long long)expected);
-}
-
 static bool check_sums(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
   int64_t pitch = w->env[step->args[HD_AT_scale_columns_pitch]].i;
   int64_t n = w->env[step->args[HD_AT_scale_columns_n]].i;
   int64_t k = w->env[step->args[HD_AT_scale_columns_k]].i;
   int64_t of_k = m->at.k >= 0 ? m->at.k : m->program->product.k;
   if (pitch < n)
-    differ(m, w, step, "bounds", "a pitch no shorter than a row", "the pitch of the sums", pitch,
-           n);
+    hd_ck_differ(m, w, step, "bounds", "a pitch no shorter than a row", "the pitch of the sums",
+                 pitch, n);
   else if (m->extents->ldsb && pitch != m->extents->ldsb)
-    differ(m, w, step, "data", "the argument ldsb", "the pitch of the sums", pitch,
-           m->extents->ldsb);
+    hd_ck_differ(m, w, step, "data", "the argument ldsb", "the pitch of the sums", pitch,
+                 m->extents->ldsb);
   else if (of_k > 0 && k != of_k)
-    differ(m, w, step, "data", "the problem's own k", "k of the sums", k, of_k);
+    hd_ck_differ(m, w, step, "data", "the problem's own k", "k of the sums", k, of_k);
   return !m->stop;
 }
 

@@ -6,12 +6,6 @@
 /* An entry of the record of D is a strip by some columns; here it is a part of a column. */
 enum { STRIP = HD_CK_STRIP, COLUMNS = 8 };
 
-static void wrong(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const char *legal,
-                  const char *what, int64_t got, int64_t expected) {
-  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1), legal,
-             "%s: got %lld, expected %lld", what, (long long)got, (long long)expected);
-}
-
 static int64_t column_bytes(const hd_op *op) {
   return hd_op_int(op, HD_ATTR_M, 0) *
          heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits / 8;
@@ -39,16 +33,18 @@ void hd_ck_combine(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     hd_ck_store_begin(x);
   }
   if (n != m->at.n)
-    return wrong(m, w, step, "mask with n of the launch", "columns of the products", n,
-                 m->at.n);
+    return hd_ck_differ(m, w, step, "bounds", "mask with n of the launch",
+                        "columns of the products", n, m->at.n);
   if (t != m->at.t)
-    return wrong(m, w, step, "mask with t of the launch", "columns of D", t, m->at.t);
+    return hd_ck_differ(m, w, step, "bounds", "mask with t of the launch", "columns of D", t,
+                        m->at.t);
   if (hd_op_int(op, HD_ATTR_BYTES, 0) < column_bytes(op))
-    return wrong(m, w, step, "columns apart from each other", "bytes from column to column",
-                 hd_op_int(op, HD_ATTR_BYTES, 0), column_bytes(op));
+    return hd_ck_differ(m, w, step, "bounds", "columns apart from each other",
+                        "bytes from column to column", hd_op_int(op, HD_ATTR_BYTES, 0),
+                        column_bytes(op));
   if (ldd < hd_op_int(op, HD_ATTR_M, 0))
-    return wrong(m, w, step, "a pitch no shorter than a column", "elements of D's pitch", ldd,
-                 hd_op_int(op, HD_ATTR_M, 0));
+    return hd_ck_differ(m, w, step, "bounds", "a pitch no shorter than a column",
+                        "elements of D's pitch", ldd, hd_op_int(op, HD_ATTR_M, 0));
   if (column < 0 || part < 0)
     return hd_ck_undecided(m, op, "a part of a column below 0");
   if (column < t && part < parts_of(op))

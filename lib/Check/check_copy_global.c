@@ -7,12 +7,6 @@
 /* An entry of the record of D is a strip by some columns; here it is a part of a row. */
 enum { STRIP = HD_CK_STRIP, COLUMNS = 8 };
 
-static void wrong(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const char *rule,
-                  const char *legal, const char *what, int64_t got, int64_t expected) {
-  hd_ck_find(m, rule, (hd_check_access){0}, hd_ck_here(m, w, step->op, -1), legal,
-             "%s: got %lld, expected %lld", what, (long long)got, (long long)expected);
-}
-
 static int64_t parts_of(const hd_op *copy) {
   int64_t panel = hd_op_int(copy, HD_ATTR_PANEL, 1);
   return (hd_op_int(copy, HD_ATTR_ROW_BYTES, 0) + panel - 1) / panel;
@@ -46,17 +40,18 @@ void hd_ck_copy_global(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
     hd_ck_store_begin(x);
   }
   if (rows != m->at.n)
-    return wrong(m, w, step, "bounds", "mask with n of the launch", "rows", rows, m->at.n);
+    return hd_ck_differ(m, w, step, "bounds", "mask with n of the launch", "rows", rows, m->at.n);
   if (hd_op_int(op, HD_ATTR_BYTES, 0) < hd_op_int(op, HD_ATTR_ROW_BYTES, 0))
-    return wrong(m, w, step, "bounds", "rows apart from each other", "bytes of the copy's pitch",
-                 hd_op_int(op, HD_ATTR_BYTES, 0), hd_op_int(op, HD_ATTR_ROW_BYTES, 0));
+    return hd_ck_differ(m, w, step, "bounds", "rows apart from each other",
+                        "bytes of the copy's pitch", hd_op_int(op, HD_ATTR_BYTES, 0),
+                        hd_op_int(op, HD_ATTR_ROW_BYTES, 0));
   if (pitch < elems)
-    return wrong(m, w, step, "bounds", "a pitch no shorter than a row", "elements of the pitch",
-                 pitch, elems);
+    return hd_ck_differ(m, w, step, "bounds", "a pitch no shorter than a row",
+                        "elements of the pitch", pitch, elems);
   if (row < 0 || part < 0)
     return hd_ck_undecided(m, op, "a part of a row below 0");
   if (part >= parts_of(op))
-    return wrong(m, w, step, "bounds", "parts of a row", "part", part, parts_of(op) - 1);
+    return hd_ck_differ(m, w, step, "bounds", "parts of a row", "part", part, parts_of(op) - 1);
   if (row < rows)
     hd_ck_store_mark(m, w, step, 0, row * STRIP, part * COLUMNS);
 }

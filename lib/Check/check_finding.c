@@ -91,6 +91,12 @@ void hd_ck_find(hd_ck_machine *m, const char *rule, hd_check_access first, hd_ch
   add(m, finding);
 }
 
+void hd_ck_differ(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const char *rule,
+                  const char *remedy, const char *what, int64_t got, int64_t expected) {
+  hd_ck_find(m, rule, (hd_check_access){0}, hd_ck_here(m, w, step->op, -1), remedy,
+             "%s: got %lld, expected %lld", what, (long long)got, (long long)expected);
+}
+
 void hd_ck_undecided(hd_ck_machine *m, const hd_op *op, const char *why) {
   hd_check_access at = {.op = op, .text = hd_op_get_info(op->kind)->text, .role = "kernel",
                         .slot = -1, .iteration = -1};

@@ -579,6 +579,9 @@ hd_check_access hd_ck_there(hd_ck_machine *m, const hd_ck_access *access);
 /* Adds a finding (once for the same rule and ops) and ends the run when there are enough. */
 void hd_ck_find(hd_ck_machine *m, const char *rule, hd_check_access first, hd_check_access second,
                 const char *remedy, const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* A finding of the op that the warp executes now: `what` is not what is expected. */
+void hd_ck_differ(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const char *rule,
+                  const char *remedy, const char *what, int64_t got, int64_t expected);
 /* A finding of rule "undecided". */
 void hd_ck_undecided(hd_ck_machine *m, const hd_op *op, const char *why);
 

@@ -56,9 +56,8 @@ static bool same(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, 
   if (got == expected)
     return true;
   if (!m->stop)
-    hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-               "the sums and block scales of one k-block, strip and column",
-               "%s: got %lld, expected %lld", what, (long long)got, (long long)expected);
+    hd_ck_differ(m, w, step, "data", "the sums and block scales of one k-block, strip and column",
+                 what, got, expected);
   return false;
 }
 

@@ -5,12 +5,6 @@
 
 enum { STRIP = HD_CK_STRIP, BLOCK = 8, ROWS = 128, FLOAT_BYTES = 4, ELEMS = 4 };
 
-static void wrong(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const char *rule,
-                  const char *remedy, const char *what, int64_t got, int64_t expected) {
-  hd_ck_find(m, rule, (hd_check_access){0}, hd_ck_here(m, w, step->op, -1), remedy,
-             "%s: got %lld, expected %lld", what, (long long)got, (long long)expected);
-}
-
 /* ---- finish.tile ---- */
 
 void hd_ck_finish_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
@@ -41,7 +35,8 @@ void hd_ck_reduce_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
     const hd_ck_content *c = &w->env[step->args[i]].frag.content;
     hd_ck_frag_use(m, w, step, i);
     if (!c->finished)
-      return wrong(m, w, step, "data", "what finish.tile made", "results in the fragment", 0, 1);
+      return hd_ck_differ(m, w, step, "data", "what finish.tile made", "results in the fragment", 0,
+                          1);
     tag += hd_ck_statistic_tag(c->matrix, c->finished - 1, c->col_of_d, false);
   }
   region.range.hi = columns * FLOAT_BYTES;
@@ -118,8 +113,8 @@ static void mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, 
       int64_t band = t->g * bands_of(x) + row / t->unit;
       uint8_t *by = &x->scaled[band * x->stored_cols + (col - first) / BLOCK];
       if (*by)
-        return wrong(m, w, step, "coverage", "one tile a statistic",
-                     "statistics of a column that are written twice", col, end);
+        return hd_ck_differ(m, w, step, "coverage", "one tile a statistic",
+                            "statistics of a column that are written twice", col, end);
       *by = 1;
     }
 }
@@ -148,11 +143,11 @@ static bool check_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step 
     return false;
   }
   if (pitch < m->extents->n)
-    wrong(m, w, step, "bounds", "a pitch no shorter than a row", "the statistics' pitch", pitch,
-          m->extents->n);
+    hd_ck_differ(m, w, step, "bounds", "a pitch no shorter than a row", "the statistics' pitch",
+                 pitch, m->extents->n);
   else if (m->extents->ldsd && pitch != m->extents->ldsd)
-    wrong(m, w, step, "data", "the argument ldsd", "the statistics' pitch", pitch,
-          m->extents->ldsd);
+    hd_ck_differ(m, w, step, "data", "the argument ldsd", "the statistics' pitch", pitch,
+                 m->extents->ldsd);
   return !m->stop;
 }
 

@@ -15,9 +15,8 @@ static const uint64_t of_b = UINT64_C(1) << OWNER_BIT;
 static bool same(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const char *what,
                  int64_t got, int64_t expected) {
   if (got != expected && !m->stop)
-    hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-               "the block scales of this k-block, step, slab and column",
-               "%s: got %lld, expected %lld", what, (long long)got, (long long)expected);
+    hd_ck_differ(m, w, step, "data", "the block scales of this k-block, step, slab and column",
+                 what, got, expected);
   return got == expected && !m->stop;
 }
 

@@ -8,9 +8,8 @@ enum { STRIP = HD_CK_STRIP, BLOCK = 8, SLAB = 64, WIDE = 16 };
 
 static void wrong_data(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                        const char *what, int64_t got, int64_t expected) {
-  hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-             "the accumulators of this strip and column, over all of k",
-             "%s: got %lld, expected %lld", what, (long long)got, (long long)expected);
+  hd_ck_differ(m, w, step, "data", "the accumulators of this strip and column, over all of k", what,
+               got, expected);
 }
 
 /* The sum must cover all k-blocks of a slab row. A's blocks are stored row by row, so that block
