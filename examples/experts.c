@@ -18,9 +18,7 @@ enum { MODEL = 512, HIDDEN = 256, GATE_AND_UP = 2 * HIDDEN }; /* as in the texts
 
 /* ---- the layer's data ---- */
 
-static float value(void) {
-  return (float)(rand() % 2001 - 1000) / 1000;
-}
+static float value(void) { return (float)(rand() % 2001 - 1000) / 1000; }
 
 static uint16_t *matrix(size_t n) {
   float *x = malloc(n * sizeof *x);
@@ -117,8 +115,8 @@ static int expert_of(const routing *r, int column) {
 }
 
 /* Computes column by column, in double precision, without intermediate rounding. */
-static void reference(const routing *r, const uint16_t *x, const uint16_t *up, const uint16_t *down,
-                      double *z) {
+static void reference(const routing *r, const uint16_t *x, const uint16_t *up,
+                      const uint16_t *down, double *z) {
   for (int j = 0; j < COLUMNS; j++) {
     size_t e = (size_t)expert_of(r, j);
     double token[MODEL], h[HIDDEN], *out = z + (size_t)r->gather[j] * MODEL;
@@ -148,20 +146,14 @@ int main(int argc, char **argv) {
   routing r = route();
   const operand n = number("n", COLUMNS);
   const operand offsets = memory("offsets", r.offsets, sizeof r.offsets);
-  operand of_up[] = {{0},
-                     {0},
-                     n,
-                     offsets,
+  operand of_up[] = {{0}, {0}, n, offsets,
                      memory("b", x, 2 * TOKENS * MODEL),
                      memory("d", h, 2 * COLUMNS * HIDDEN),
                      memory("gather_b", r.gather, sizeof r.gather),
                      number("t", TOKENS),
                      number("ldb", MODEL),
                      number("ldd", HIDDEN)};
-  operand of_down[] = {{0},
-                       {0},
-                       n,
-                       offsets,
+  operand of_down[] = {{0}, {0}, n, offsets,
                        memory("b", h, 2 * COLUMNS * HIDDEN),
                        memory("d", z, 2 * TOKENS * MODEL),
                        memory("combine_d", r.combine, sizeof r.combine),

@@ -15,7 +15,7 @@
 
 enum { TOKENS = 16, MODEL = 128, HIDDEN = 256, GATE_AND_UP = 2 * HIDDEN };
 enum { BLOCK = 128, BLOCKS = HIDDEN / BLOCK }; /* as in the texts */
-static const float E4M3_MAX = 448;             /* largest finite value of e4m3 */
+static const float E4M3_MAX = 448; /* largest finite value of e4m3 */
 
 /* ---- the layer's data ---- */
 
@@ -115,9 +115,7 @@ static double cut_of(const matrix *w, size_t row, const double *x) {
   return n * greatest / 8192;
 }
 
-static double silu(double x) {
-  return x / (1 + exp(-x));
-}
+static double silu(double x) { return x / (1 + exp(-x)); }
 
 /* Returns the number of elements of H with an error above that of the products and the rounding of
  * e4m3: 1/16 of the value, or half of the smallest step. z: the result of the layer, computed from
@@ -170,8 +168,7 @@ int main(int argc, char **argv) {
   const size_t scale_bytes = BLOCKS * TOKENS * sizeof *scales;
   int64_t pitch;
   const operand scale_a = pack_scales(&down, &pitch);
-  operand of_up[] = {{0},
-                     number("n", TOKENS),
+  operand of_up[] = {{0}, number("n", TOKENS),
                      memory("b", x.e4m3, TOKENS * MODEL),
                      memory("d", h, TOKENS * HIDDEN),
                      memory("scale_a", up.scales, sizeof(float)),
@@ -180,9 +177,7 @@ int main(int argc, char **argv) {
                      number("ldb", MODEL),
                      number("ldd", HIDDEN),
                      number("ldsd", TOKENS)};
-  operand of_down[] = {{0},
-                       number("n", TOKENS),
-                       scale_a,
+  operand of_down[] = {{0}, number("n", TOKENS), scale_a,
                        memory("b", h, TOKENS * HIDDEN),
                        memory("d", out, TOKENS * MODEL * sizeof *out),
                        memory("block_scale_b", scales, scale_bytes),

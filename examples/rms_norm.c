@@ -23,9 +23,7 @@ typedef struct matrix {
   uint16_t *bf16;
 } matrix;
 
-static size_t bytes_of(const matrix *q) {
-  return q->rows * q->columns * sizeof *q->bf16;
-}
+static size_t bytes_of(const matrix *q) { return q->rows * q->columns * sizeof *q->bf16; }
 
 static double at(const matrix *q, size_t row, size_t column) {
   float x;
@@ -116,8 +114,7 @@ int main(int argc, char **argv) {
   matrix w_o = make(MODEL, INPUT, 1, NULL), w = make(OUTPUT, MODEL, 1, gamma);
   matrix x = make(TOKENS, INPUT, SMALL, NULL), r = make(TOKENS, MODEL, SMALL, NULL);
   matrix h = make(TOKENS, MODEL, 0, NULL), y = make(TOKENS, OUTPUT, 0, NULL);
-  operand of_residual[] = {{0},
-                           number("n", TOKENS),
+  operand of_residual[] = {{0}, number("n", TOKENS),
                            memory("b", x.bf16, bytes_of(&x)),
                            memory("c", r.bf16, bytes_of(&r)),
                            memory("d", h.bf16, bytes_of(&h)),
@@ -126,9 +123,7 @@ int main(int argc, char **argv) {
                            number("ldc", MODEL),
                            number("ldd", MODEL),
                            number("ldsd", TOKENS)};
-  operand of_norm[] = {{0},
-                       number("n", TOKENS),
-                       real("eps", EPS),
+  operand of_norm[] = {{0}, number("n", TOKENS), real("eps", EPS),
                        memory("b", h.bf16, bytes_of(&h)),
                        memory("d", y.bf16, bytes_of(&y)),
                        memory("scale_b", sums, sizeof sums),
