@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "heddle/convert.h"
-#include "heddle/sparse.h"
 #include "product.h"
 
 enum { EXPERTS = 8, TOKENS = 48, CHOSEN = 2, COLUMNS = TOKENS * CHOSEN };
@@ -62,42 +61,6 @@ static routing route(void) {
   return r;
 }
 
-/* ---- a product ---- */
-
-/* The experts' weights, m x k each, pruned to 2:4 in place and packed for the kernel (owned);
- * stride: bytes of an expert. */
-static operand pack(const heddle_manifest *takes, uint16_t *w, size_t m, size_t k, size_t *stride) {
-  heddle_family family;
-  must(heddle_family_parse(heddle_manifest_family(takes), &family));
-  must(heddle_sparse_packed_bytes(ctx, HEDDLE_BF16, family, m, k, stride));
-  char *packed = malloc(EXPERTS * *stride);
-  uint16_t *pairs = malloc(m * k * sizeof *pairs);
-  for (size_t e = 0; e < EXPERTS; e++) {
-    uint16_t *rows = w + e * m * k;
-    must(heddle_sparse_prune(ctx, HEDDLE_BF16, m, k, rows, 2 * k));
-    if (heddle_manifest_takes_pairs(takes)) {
-      must(heddle_sparse_pair_rows(ctx, m, 2 * k, rows, pairs));
-      rows = pairs;
-    }
-    must(heddle_sparse_pack_dense(ctx, HEDDLE_BF16, family, m, k, rows, 2 * k,
-                                  packed + e * *stride));
-  }
-  free(pairs);
-  return memory("a", packed, EXPERTS * *stride);
-}
-
-/* Runs the product of a text with weights w. operands[0] and [1] are the place of the weights and
- * of their stride. */
-static void multiply(const char *path, uint16_t *w, size_t m, size_t k, operand *operands,
-                     size_t n) {
-  product p = product_compile(path);
-  size_t stride;
-  operands[0] = pack(p.takes, w, m, k, &stride);
-  operands[1] = number("stride_a", (int64_t)stride);
-  product_run(p, operands, n);
-  free(operands[0].data);
-}
-
 /* ---- the reference ---- */
 
 static double dot(const uint16_t *w, const double *x, size_t k) {
@@ -146,23 +109,25 @@ int main(int argc, char **argv) {
   routing r = route();
   const operand n = number("n", COLUMNS);
   const operand offsets = memory("offsets", r.offsets, sizeof r.offsets);
-  operand of_up[] = {{0}, {0}, n, offsets,
-                     memory("b", x, 2 * TOKENS * MODEL),
-                     memory("d", h, 2 * COLUMNS * HIDDEN),
-                     memory("gather_b", r.gather, sizeof r.gather),
-                     number("t", TOKENS),
-                     number("ldb", MODEL),
-                     number("ldd", HIDDEN)};
-  operand of_down[] = {{0}, {0}, n, offsets,
-                       memory("b", h, 2 * COLUMNS * HIDDEN),
-                       memory("d", z, 2 * TOKENS * MODEL),
-                       memory("combine_d", r.combine, sizeof r.combine),
-                       number("t", TOKENS),
-                       memory("scale_b", r.weight, sizeof r.weight),
-                       number("ldb", HIDDEN),
-                       number("ldd", MODEL)};
-  multiply(argv[1], up, GATE_AND_UP, MODEL, of_up, sizeof of_up / sizeof *of_up);
-  multiply(argv[2], down, MODEL, HIDDEN, of_down, sizeof of_down / sizeof *of_down);
+  const operand of_up[] = {n, offsets,
+                           memory("b", x, 2 * TOKENS * MODEL),
+                           memory("d", h, 2 * COLUMNS * HIDDEN),
+                           memory("gather_b", r.gather, sizeof r.gather),
+                           number("t", TOKENS),
+                           number("ldb", MODEL),
+                           number("ldd", HIDDEN)};
+  const operand of_down[] = {n, offsets,
+                             memory("b", h, 2 * COLUMNS * HIDDEN),
+                             memory("d", z, 2 * TOKENS * MODEL),
+                             memory("combine_d", r.combine, sizeof r.combine),
+                             number("t", TOKENS),
+                             memory("scale_b", r.weight, sizeof r.weight),
+                             number("ldb", HIDDEN),
+                             number("ldd", MODEL)};
+  const weights first = {HEDDLE_BF16, EXPERTS, GATE_AND_UP, MODEL, up};
+  const weights second = {HEDDLE_BF16, EXPERTS, MODEL, HIDDEN, down};
+  product_run(argv[1], &first, of_up, sizeof of_up / sizeof *of_up);
+  product_run(argv[2], &second, of_down, sizeof of_down / sizeof *of_down);
   reference(&r, x, up, down, expected);
   for (size_t i = 0; i < TOKENS * MODEL; i++)
     squares += expected[i] * expected[i] / (TOKENS * MODEL);

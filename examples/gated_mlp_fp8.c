@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include "heddle/block_scale.h"
 #include "heddle/convert.h"
-#include "heddle/sparse.h"
 #include "product.h"
 
 enum { TOKENS = 16, MODEL = 128, HIDDEN = 256, GATE_AND_UP = 2 * HIDDEN };
@@ -28,6 +27,10 @@ typedef struct matrix {
 
 static size_t blocks_of(const matrix *q, size_t row, size_t column) {
   return row / q->height * (q->columns / q->width) + column / q->width;
+}
+
+static weights weights_of(const matrix *q) {
+  return (weights){HEDDLE_E4M3, 1, q->rows, q->columns, q->e4m3};
 }
 
 static double at(const matrix *q, size_t row, size_t column) {
@@ -52,28 +55,6 @@ static matrix quantise(size_t rows, size_t columns, size_t height, size_t width)
   return q;
 }
 
-/* ---- a product ---- */
-
-/* The weights, pruned to 2:4 in place and packed for the kernel (owned). */
-static operand pack(const heddle_manifest *takes, matrix *w) {
-  heddle_family family;
-  size_t bytes;
-  uint8_t *pairs = malloc(w->rows * w->columns);
-  const uint8_t *rows = w->e4m3;
-  must(heddle_family_parse(heddle_manifest_family(takes), &family));
-  must(heddle_sparse_packed_bytes(ctx, HEDDLE_E4M3, family, w->rows, w->columns, &bytes));
-  must(heddle_sparse_prune(ctx, HEDDLE_E4M3, w->rows, w->columns, w->e4m3, w->columns));
-  if (heddle_manifest_takes_pairs(takes)) {
-    must(heddle_sparse_pair_rows(ctx, w->rows, w->columns, w->e4m3, pairs));
-    rows = pairs;
-  }
-  void *packed = malloc(bytes);
-  must(heddle_sparse_pack_dense(ctx, HEDDLE_E4M3, family, w->rows, w->columns, rows, w->columns,
-                                packed));
-  free(pairs);
-  return memory("a", packed, bytes);
-}
-
 /* The block scales of the weights, packed for the kernel (owned), and their pitch in scales. */
 static operand pack_scales(const matrix *w, int64_t *pitch) {
   heddle_block_scale_shape shape = {HEDDLE_SCALES_K_BLOCKS, HEDDLE_E4M3, BLOCK,
@@ -85,14 +66,6 @@ static operand pack_scales(const matrix *w, int64_t *pitch) {
                                packed, row_bytes));
   *pitch = (int64_t)(row_bytes / sizeof(float));
   return memory("block_scale_a", packed, bytes);
-}
-
-/* Runs the product of a text with weights w. operands[0] is their place. */
-static void multiply(const char *path, matrix *w, operand *operands, size_t n) {
-  product p = product_compile(path);
-  operands[0] = pack(p.takes, w);
-  product_run(p, operands, n);
-  free(operands[0].data);
 }
 
 /* ---- the reference ---- */
@@ -168,25 +141,26 @@ int main(int argc, char **argv) {
   const size_t scale_bytes = BLOCKS * TOKENS * sizeof *scales;
   int64_t pitch;
   const operand scale_a = pack_scales(&down, &pitch);
-  operand of_up[] = {{0}, number("n", TOKENS),
-                     memory("b", x.e4m3, TOKENS * MODEL),
-                     memory("d", h, TOKENS * HIDDEN),
-                     memory("scale_a", up.scales, sizeof(float)),
-                     memory("scale_b", x.scales, TOKENS * sizeof(float)),
-                     memory("scale_d", scales, scale_bytes),
-                     number("ldb", MODEL),
-                     number("ldd", HIDDEN),
-                     number("ldsd", TOKENS)};
-  operand of_down[] = {{0}, number("n", TOKENS), scale_a,
-                       memory("b", h, TOKENS * HIDDEN),
-                       memory("d", out, TOKENS * MODEL * sizeof *out),
-                       memory("block_scale_b", scales, scale_bytes),
-                       number("ldb", HIDDEN),
-                       number("ldd", MODEL),
-                       number("ldsa", pitch),
-                       number("ldsb", TOKENS)};
-  multiply(argv[1], &up, of_up, sizeof of_up / sizeof *of_up);
-  multiply(argv[2], &down, of_down, sizeof of_down / sizeof *of_down);
+  const operand of_up[] = {number("n", TOKENS),
+                           memory("b", x.e4m3, TOKENS * MODEL),
+                           memory("d", h, TOKENS * HIDDEN),
+                           memory("scale_a", up.scales, sizeof(float)),
+                           memory("scale_b", x.scales, TOKENS * sizeof(float)),
+                           memory("scale_d", scales, scale_bytes),
+                           number("ldb", MODEL),
+                           number("ldd", HIDDEN),
+                           number("ldsd", TOKENS)};
+  const operand of_down[] = {number("n", TOKENS), scale_a,
+                             memory("b", h, TOKENS * HIDDEN),
+                             memory("d", out, TOKENS * MODEL * sizeof *out),
+                             memory("block_scale_b", scales, scale_bytes),
+                             number("ldb", HIDDEN),
+                             number("ldd", MODEL),
+                             number("ldsa", pitch),
+                             number("ldsb", TOKENS)};
+  const weights first = weights_of(&up), second = weights_of(&down);
+  product_run(argv[1], &first, of_up, sizeof of_up / sizeof *of_up);
+  product_run(argv[2], &second, of_down, sizeof of_down / sizeof *of_down);
   must(heddle_elem_to_f32(HEDDLE_BF16, TOKENS * MODEL, out, z));
   float by_token[TOKENS * BLOCKS];
   for (size_t i = 0; i < TOKENS * BLOCKS; i++)

@@ -1,10 +1,13 @@
-/* Compiling a product, and running it once. */
+/* Compiling a product, packing its weights, and running it once. */
 #include "product.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "heddle/compile.h"
+#include "heddle/manifest.h"
 #include "heddle/simulate.h"
+#include "heddle/sparse.h"
 
 enum { MAX_ARGS = 32, MAX_TEXT = 1 << 16 };
 
@@ -38,9 +41,10 @@ operand real(const char *name, float value) {
   return (operand){.name = name, .real = value};
 }
 
-product product_compile(const char *path) {
-  product p;
-  size_t bytes;
+/* ---- text and weights ---- */
+
+static heddle_compiled *compile(const char *path) {
+  heddle_compiled *code;
   char *text = calloc(1, MAX_TEXT);
   FILE *file = fopen(path, "r");
   if (!file || fread(text, 1, MAX_TEXT - 1, file) == 0) {
@@ -48,11 +52,30 @@ product product_compile(const char *path) {
     exit(2);
   }
   fclose(file);
-  must(heddle_compile(ctx, path, text, strlen(text), NULL, &p.code));
-  const char *json = heddle_compiled_manifest(p.code, &bytes);
-  must(heddle_manifest_read(ctx, json, bytes, &p.takes));
+  must(heddle_compile(ctx, path, text, strlen(text), NULL, &code));
   free(text);
-  return p;
+  return code;
+}
+
+/* The weights, pruned in place and packed for the kernel (owned). */
+static operand pack(const heddle_manifest *takes, const weights *w) {
+  heddle_family family;
+  size_t row, each;
+  must(heddle_family_parse(heddle_manifest_family(takes), &family));
+  must(heddle_sparse_dense_row_bytes(ctx, w->type, w->k, &row));
+  must(heddle_sparse_packed_bytes(ctx, w->type, family, w->m, w->k, &each));
+  char *packed = malloc(w->count * each), *pairs = malloc(w->m * row);
+  for (size_t i = 0; i < w->count; i++) {
+    char *rows = (char *)w->dense + i * w->m * row;
+    must(heddle_sparse_prune(ctx, w->type, w->m, w->k, rows, row));
+    if (heddle_manifest_takes_pairs(takes)) {
+      must(heddle_sparse_pair_rows(ctx, w->m, row, rows, pairs));
+      rows = pairs;
+    }
+    must(heddle_sparse_pack_dense(ctx, w->type, family, w->m, w->k, rows, row, packed + i * each));
+  }
+  free(pairs);
+  return memory("a", packed, w->count * each);
 }
 
 /* ---- running it ---- */
@@ -76,19 +99,17 @@ static heddle_arg value_of(const operand *x, heddle_arg_class kind) {
   }
 }
 
-/* The operands in the order of the kernel's arguments. */
-static call order(const heddle_manifest *takes, const operand *operands, size_t n) {
-  call c = {.n = heddle_manifest_arg_count(takes)};
-  for (size_t i = 0; i < c.n; i++) {
+/* Sets the arguments that have the names of operands. */
+static void set(call *c, const heddle_manifest *takes, const operand *operands, size_t n) {
+  for (size_t i = 0; i < c->n; i++) {
     heddle_manifest_arg arg;
     must(heddle_manifest_get_arg(takes, i, &arg));
     for (const operand *x = operands; x < operands + n; x++)
       if (strcmp(x->name, arg.name) == 0) {
-        c.args[i] = value_of(x, arg.arg_class);
-        c.bytes[i] = x->bytes;
+        c->args[i] = value_of(x, arg.arg_class);
+        c->bytes[i] = x->bytes;
       }
   }
-  return c;
 }
 
 static void *upload(const void *from, size_t bytes) {
@@ -131,23 +152,27 @@ static void run_on_gpu(const char *json, size_t json_bytes, const heddle_image *
   heddle_kernel_free(kernel);
 }
 
-void product_run(product p, const operand *operands, size_t n) {
-  call c = order(p.takes, operands, n);
+void product_run(const char *path, const weights *w, const operand *operands, size_t n) {
+  heddle_compiled *code = compile(path);
+  heddle_manifest *takes;
   size_t json_bytes, ptx_bytes;
-  const char *json = heddle_compiled_manifest(p.code, &json_bytes);
-  const char *ptx = heddle_compiled_ptx(p.code, &ptx_bytes);
+  const char *json = heddle_compiled_manifest(code, &json_bytes);
+  const char *ptx = heddle_compiled_ptx(code, &ptx_bytes);
+  must(heddle_manifest_read(ctx, json, json_bytes, &takes));
+  operand a = pack(takes, w), stride = number("stride_a", (int64_t)(a.bytes / w->count));
+  call c = {.n = heddle_manifest_arg_count(takes)};
+  set(&c, takes, &a, 1);
+  set(&c, takes, &stride, 1);
+  set(&c, takes, operands, n);
   if (cuda) {
     run_on_gpu(json, json_bytes, &(heddle_image){.ptx = ptx, .ptx_bytes = ptx_bytes}, &c);
   } else {
-    heddle_simulation run = {.manifest = json,
-                             .ptx = ptx,
-                             .manifest_bytes = json_bytes,
-                             .ptx_bytes = ptx_bytes,
-                             .args = c.args,
-                             .arg_bytes = c.bytes,
+    heddle_simulation run = {.manifest = json, .ptx = ptx, .manifest_bytes = json_bytes,
+                             .ptx_bytes = ptx_bytes, .args = c.args, .arg_bytes = c.bytes,
                              .n_args = c.n};
     must(heddle_simulate(ctx, &run));
   }
-  heddle_manifest_free(p.takes);
-  heddle_compiled_free(p.code);
+  free(a.data);
+  heddle_manifest_free(takes);
+  heddle_compiled_free(code);
 }

@@ -1,11 +1,10 @@
 /* What the examples of whole layers share: a product is compiled from its text, and runs once with
- * operands in host memory, on the GPU or, where there is none, in the simulator. */
+ * weights and operands in host memory, on the GPU or, where there is none, in the simulator. */
 #ifndef EXAMPLES_PRODUCT_H
 #define EXAMPLES_PRODUCT_H
 
-#include "heddle/compile.h"
-#include "heddle/manifest.h"
 #include "heddle/memory.h"
+#include "heddle/types.h"
 
 extern heddle_context *ctx;
 extern heddle_runtime *cuda; /* NULL: there is no GPU */
@@ -29,15 +28,16 @@ operand memory(const char *name, void *data, size_t bytes);
 operand number(const char *name, int64_t value);
 operand real(const char *name, float value);
 
-typedef struct product {
-  heddle_compiled *code;
-  heddle_manifest *takes; /* says which arguments, and how the weights are packed */
-} product;
+/* `count` row-major matrices of m x k, one behind the other. */
+typedef struct weights {
+  heddle_elem type;
+  size_t count, m, k;
+  void *dense;
+} weights;
 
-product product_compile(const char *path);
-
-/* Runs the product with the operands that its manifest names, whose memory has the results when it
- * returns. Arguments without an operand are 0; a workspace is allocated. Frees the product. */
-void product_run(product p, const operand *operands, size_t n);
+/* Prunes the weights to 2:4, and multiplies by the product of the text at `path`. The weights are
+ * the arguments a and stride_a; operands are the others that the product needs. When it returns,
+ * their memory has the results. */
+void product_run(const char *path, const weights *w, const operand *operands, size_t n);
 
 #endif

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "heddle/convert.h"
-#include "heddle/sparse.h"
 #include "product.h"
 
 enum { TOKENS = 16, INPUT = 128, MODEL = 256, OUTPUT = 128 };
@@ -24,6 +23,10 @@ typedef struct matrix {
 } matrix;
 
 static size_t bytes_of(const matrix *q) { return q->rows * q->columns * sizeof *q->bf16; }
+
+static weights weights_of(const matrix *q) {
+  return (weights){HEDDLE_BF16, 1, q->rows, q->columns, q->bf16};
+}
 
 static double at(const matrix *q, size_t row, size_t column) {
   float x;
@@ -41,29 +44,6 @@ static matrix make(size_t rows, size_t columns, float size, const float *factors
   must(heddle_elem_from_f32(HEDDLE_BF16, n, x, q.bf16));
   free(x);
   return q;
-}
-
-/* ---- a product ---- */
-
-/* The weights, pruned to 2:4 in place and packed for the kernel (owned). */
-static operand pack(const heddle_manifest *takes, matrix *w) {
-  heddle_family family;
-  size_t bytes, row = w->columns * sizeof *w->bf16;
-  must(heddle_family_parse(heddle_manifest_family(takes), &family));
-  must(heddle_sparse_packed_bytes(ctx, HEDDLE_BF16, family, w->rows, w->columns, &bytes));
-  must(heddle_sparse_prune(ctx, HEDDLE_BF16, w->rows, w->columns, w->bf16, row));
-  void *packed = malloc(bytes);
-  must(heddle_sparse_pack_dense(ctx, HEDDLE_BF16, family, w->rows, w->columns, w->bf16, row,
-                                packed));
-  return memory("a", packed, bytes);
-}
-
-/* Runs the product of a text with weights w. operands[0] is their place. */
-static void multiply(const char *path, matrix *w, operand *operands, size_t n) {
-  product p = product_compile(path);
-  operands[0] = pack(p.takes, w);
-  product_run(p, operands, n);
-  free(operands[0].data);
 }
 
 /* ---- the reference ---- */
@@ -114,24 +94,25 @@ int main(int argc, char **argv) {
   matrix w_o = make(MODEL, INPUT, 1, NULL), w = make(OUTPUT, MODEL, 1, gamma);
   matrix x = make(TOKENS, INPUT, SMALL, NULL), r = make(TOKENS, MODEL, SMALL, NULL);
   matrix h = make(TOKENS, MODEL, 0, NULL), y = make(TOKENS, OUTPUT, 0, NULL);
-  operand of_residual[] = {{0}, number("n", TOKENS),
-                           memory("b", x.bf16, bytes_of(&x)),
-                           memory("c", r.bf16, bytes_of(&r)),
-                           memory("d", h.bf16, bytes_of(&h)),
-                           memory("scale_d", sums, sizeof sums),
-                           number("ldb", INPUT),
-                           number("ldc", MODEL),
-                           number("ldd", MODEL),
-                           number("ldsd", TOKENS)};
-  operand of_norm[] = {{0}, number("n", TOKENS), real("eps", EPS),
-                       memory("b", h.bf16, bytes_of(&h)),
-                       memory("d", y.bf16, bytes_of(&y)),
-                       memory("scale_b", sums, sizeof sums),
-                       number("ldb", MODEL),
-                       number("ldd", OUTPUT),
-                       number("ldsb", TOKENS)};
-  multiply(argv[1], &w_o, of_residual, sizeof of_residual / sizeof *of_residual);
-  multiply(argv[2], &w, of_norm, sizeof of_norm / sizeof *of_norm);
+  const operand of_residual[] = {number("n", TOKENS),
+                                 memory("b", x.bf16, bytes_of(&x)),
+                                 memory("c", r.bf16, bytes_of(&r)),
+                                 memory("d", h.bf16, bytes_of(&h)),
+                                 memory("scale_d", sums, sizeof sums),
+                                 number("ldb", INPUT),
+                                 number("ldc", MODEL),
+                                 number("ldd", MODEL),
+                                 number("ldsd", TOKENS)};
+  const operand of_norm[] = {number("n", TOKENS), real("eps", EPS),
+                             memory("b", h.bf16, bytes_of(&h)),
+                             memory("d", y.bf16, bytes_of(&y)),
+                             memory("scale_b", sums, sizeof sums),
+                             number("ldb", MODEL),
+                             number("ldd", OUTPUT),
+                             number("ldsb", TOKENS)};
+  const weights first = weights_of(&w_o), second = weights_of(&w);
+  product_run(argv[1], &first, of_residual, sizeof of_residual / sizeof *of_residual);
+  product_run(argv[2], &second, of_norm, sizeof of_norm / sizeof *of_norm);
   int wrong = 0;
   for (size_t j = 0; j < TOKENS; j++)
     wrong += residual_of(&w_o, &x, &r, sums, j, expected[j]);
