@@ -51,19 +51,21 @@ heddle_family trial_kernel_family(const hd_manifest *manifest);
 /* An error injected into the kernel's input, to check that the comparison fails. */
 typedef enum trial_fault {
   TRIAL_FAULT_NONE,
-  TRIAL_FAULT_METADATA, /* one code of one group */
-  TRIAL_FAULT_K_STEP,   /* one k-step of one slab is skipped */
-  TRIAL_FAULT_ROWS,     /* two adjacent rows are swapped */
-  TRIAL_FAULT_SCALE,    /* one block scale of A, */
-  TRIAL_FAULT_SCALE_B,  /* or of B */
-  TRIAL_FAULT_OFFSETS,  /* groups: one starts a column late */
-  TRIAL_FAULT_GATHER,   /* groups: skips a column of B, */
-  TRIAL_FAULT_SCATTER,  /* or one of D, */
-  TRIAL_FAULT_COMBINE,  /* or one of a sum */
+  /* In A: */
+  TRIAL_FAULT_METADATA,  /* one code of one group */
+  TRIAL_FAULT_K_STEP,    /* one k-step of one slab is skipped */
+  TRIAL_FAULT_ROWS,      /* two adjacent rows are swapped */
+  TRIAL_FAULT_PAIRS,     /* pairs: rows of gate and up are packed without interleaving */
+  /* Elsewhere: */
+  TRIAL_FAULT_SCALE,     /* one block scale of A, */
+  TRIAL_FAULT_SCALE_B,   /* or of B */
+  TRIAL_FAULT_OFFSETS,   /* groups: one starts a column late */
+  TRIAL_FAULT_GATHER,    /* groups: skips a column of B, */
+  TRIAL_FAULT_SCATTER,   /* or one of D, */
+  TRIAL_FAULT_COMBINE,   /* or one of a sum */
   TRIAL_FAULT_STATISTIC, /* statistics of D: the pitch is one too large */
-  TRIAL_FAULT_COLUMNS,  /* statistics of B: likewise */
-  TRIAL_FAULT_PAIRS,    /* pairs: rows of gate and up are packed without interleaving */
-  TRIAL_FAULT_AUX       /* the second matrix: the pitch is one too large */
+  TRIAL_FAULT_COLUMNS,   /* statistics of B: likewise */
+  TRIAL_FAULT_AUX        /* the second matrix: likewise */
 } trial_fault;
 
 /* The user's epilogue function, for the reference; up is 0 unless the act is a pair. */

@@ -198,8 +198,7 @@ static heddle_status add_packed(heddle_context *ctx, const hd_manifest *manifest
   for (int64_t i = 0; i <= last; i++)
     HD_TRY(pack(ctx, manifest, m, k, (uint8_t *)data->a_dense + (size_t)i * dense_bytes,
                 data->a_row_bytes, block->data + trial_before(&data->shape, HD_ARG_A, i)));
-  bool elsewhere = plant >= TRIAL_FAULT_SCALE && plant <= TRIAL_FAULT_COLUMNS;
-  if (plant == TRIAL_FAULT_NONE || elsewhere)
+  if (plant == TRIAL_FAULT_NONE || plant > TRIAL_FAULT_PAIRS)
     return HEDDLE_OK;
   HD_TRY(trial_check_injectable(ctx, data));
   data->an_injected = hd_xmalloc(dense_bytes);
