@@ -133,12 +133,21 @@ static heddle_status run_cases(const arguments *a, const suite_list *list, trial
 
 static heddle_status run_faults(const arguments *a, const suite_list *list,
                                 trial_device *device) {
-  suite_faults count = {0};
-  for (size_t i = 0; i < list->n; i++)
-    suite_run_injected(&a->suite, &list->cases[i], device, &count);
-  printf("%d injected faults detected, %d missed, %d skipped\n", count.seen, count.missed,
-         count.skipped);
-  return count.missed || !count.seen ? HEDDLE_MISMATCH : HEDDLE_OK;
+  suite_faults *faults = calloc(list->n ? list->n : 1, sizeof *faults);
+  int seen = 0, missed = 0, skipped = 0;
+  if (!faults)
+    return HEDDLE_NO_MEMORY;
+  suite_inject_all(&a->suite, list->cases, list->n, device, faults);
+  for (size_t i = 0; i < list->n; i++) {
+    fputs(hd_strbuf_text(&faults[i].lines), stdout);
+    hd_strbuf_free(&faults[i].lines);
+    seen += faults[i].seen;
+    missed += faults[i].missed;
+    skipped += faults[i].skipped;
+  }
+  free(faults);
+  printf("%d injected faults detected, %d missed, %d skipped\n", seen, missed, skipped);
+  return missed || !seen ? HEDDLE_MISMATCH : HEDDLE_OK;
 }
 
 /* *device stays NULL for the simulator. */

@@ -32,14 +32,20 @@ void suite_run_case(const suite_options *options, const suite_case *c, size_t i,
 void suite_run_all(const suite_options *options, const suite_case *cases, size_t n,
                    trial_device *device, suite_outcome *outcomes);
 
-/* Injected faults. skipped: the device does not support the case, or A has no position for one. */
+/* Injected faults of a case. skipped: the device does not support the case, or A has no position
+ * for one. */
 typedef struct suite_faults {
   int seen, missed, skipped;
+  hd_strbuf lines; /* one for each fault */
 } suite_faults;
 
-/* Injects each fault separately; an exact run of the case must detect it. Prints one line each and
- * adds to *count. */
+/* Injects each fault separately; an exact run of the case must detect it. Adds to *faults, which is
+ * zero-initialised and whose lines the caller frees. Thread-safe. */
 void suite_run_injected(const suite_options *options, const suite_case *c, trial_device *device,
-                       suite_faults *count);
+                        suite_faults *faults);
+
+/* suite_run_injected of all cases; faults are in order. Else as suite_run_all. */
+void suite_inject_all(const suite_options *options, const suite_case *cases, size_t n,
+                      trial_device *device, suite_faults *faults);
 
 #endif

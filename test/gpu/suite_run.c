@@ -125,6 +125,75 @@ void suite_run_case(const suite_options *o, const suite_case *c, size_t i, trial
   heddle_context_free(ctx);
 }
 
+/* ---- injected faults ---- */
+
+static void run_fault(const suite_options *o, const suite_case *c, trial_kernel *kernel,
+                      trial_device *device, trial_fault fault, suite_faults *f) {
+  static const char *const names[] = {
+      [TRIAL_FAULT_METADATA] = "metadata",   [TRIAL_FAULT_K_STEP] = "k-step",
+      [TRIAL_FAULT_ROWS] = "rows",           [TRIAL_FAULT_SCALE] = "scale",
+      [TRIAL_FAULT_SCALE_B] = "scale of B",  [TRIAL_FAULT_OFFSETS] = "offsets",
+      [TRIAL_FAULT_GATHER] = "gather",       [TRIAL_FAULT_SCATTER] = "scatter",
+      [TRIAL_FAULT_COMBINE] = "combine",     [TRIAL_FAULT_STATISTIC] = "statistic",
+      [TRIAL_FAULT_COLUMNS] = "columns",     [TRIAL_FAULT_PAIRS] = "pairs",
+      [TRIAL_FAULT_AUX] = "aux"};
+  heddle_context *ctx = heddle_context_create();
+  trial_request request = request_of(o, c, true);
+  request.fault = fault;
+  trial_result result;
+  heddle_status status = trial_run(ctx, kernel, &request, device, &result);
+  bool seen = status == HEDDLE_OK && !result.ok &&
+              (result.comparison.n_wrong > 0 || result.n_statistics_wrong > 0);
+  const heddle_diagnostic *d = status == HEDDLE_OK ? NULL : last_diagnostic(ctx);
+  bool skipped = d && !strcmp(d->rule, "trial.fault");
+  hd_strbuf_printf(&f->lines, "injected %-9s %s: %s\n", names[fault],
+                   seen      ? "seen"
+                   : skipped ? "skipped"
+                             : "MISSED",
+                   status == HEDDLE_OK ? result.why : d ? d->text : heddle_status_text(status));
+  *(seen ? &f->seen : skipped ? &f->skipped : &f->missed) += 1;
+  heddle_context_free(ctx);
+}
+
+void suite_run_injected(const suite_options *o, const suite_case *c, trial_device *device,
+                        suite_faults *f) {
+  suite_outcome outcome = {0};
+  heddle_context *ctx = heddle_context_create();
+  trial_kernel kernel = {0};
+  if (device && skips(c, device, &outcome)) {
+    hd_strbuf_printf(&f->lines, "injected faults skipped: %s\n", outcome.why);
+    f->skipped += TRIAL_FAULT_ROWS;
+  } else if (compile_case(ctx, o, c, &kernel) != HEDDLE_OK) {
+    fail_with_diagnostics(&outcome, "compile", ctx, HEDDLE_INVALID);
+    hd_strbuf_printf(&f->lines, "injected faults MISSED: %s\n", outcome.why);
+    f->missed += TRIAL_FAULT_ROWS;
+  } else {
+    for (int fault = TRIAL_FAULT_METADATA; fault <= TRIAL_FAULT_ROWS; fault++)
+      run_fault(o, c, &kernel, device, (trial_fault)fault, f);
+    for (int fault = TRIAL_FAULT_SCALE; kernel.manifest.scale_block && fault <= TRIAL_FAULT_SCALE_B;
+         fault++)
+      run_fault(o, c, &kernel, device, (trial_fault)fault, f);
+    if (hd_manifest_is_grouped(&kernel.manifest))
+      run_fault(o, c, &kernel, device, TRIAL_FAULT_OFFSETS, f);
+    if (hd_manifest_arg(&kernel.manifest, HD_ARG_GATHER_B))
+      run_fault(o, c, &kernel, device, TRIAL_FAULT_GATHER, f);
+    if (hd_manifest_arg(&kernel.manifest, HD_ARG_SCATTER_D))
+      run_fault(o, c, &kernel, device, TRIAL_FAULT_SCATTER, f);
+    if (kernel.manifest.slots)
+      run_fault(o, c, &kernel, device, TRIAL_FAULT_COMBINE, f);
+    if (kernel.manifest.statistic)
+      run_fault(o, c, &kernel, device, TRIAL_FAULT_STATISTIC, f);
+    if (kernel.manifest.scale_b_statistic)
+      run_fault(o, c, &kernel, device, TRIAL_FAULT_COLUMNS, f);
+    if (kernel.manifest.aux)
+      run_fault(o, c, &kernel, device, TRIAL_FAULT_AUX, f);
+    if (hd_act_is_pair(kernel.manifest.act))
+      run_fault(o, c, &kernel, device, TRIAL_FAULT_PAIRS, f);
+  }
+  trial_kernel_free(&kernel);
+  heddle_context_free(ctx);
+}
+
 /* ---- threads ---- */
 
 typedef struct pool {
@@ -132,7 +201,8 @@ typedef struct pool {
   const suite_case *cases;
   size_t n;
   trial_device *device;
-  suite_outcome *outcomes;
+  suite_outcome *outcomes; /* of the cases, or */
+  suite_faults *faults;    /* of injected faults */
   atomic_size_t next, done;
   _Atomic double *started; /* when each case began; 0: not running */
 } pool;
@@ -147,7 +217,10 @@ static void *work(void *user) {
       fprintf(stderr, "begin %s\n", hd_strbuf_text(&text));
       hd_strbuf_free(&text);
     }
-    suite_run_case(p->options, &p->cases[i], i, p->device, &p->outcomes[i]);
+    if (p->faults)
+      suite_run_injected(p->options, &p->cases[i], p->device, &p->faults[i]);
+    else
+      suite_run_case(p->options, &p->cases[i], i, p->device, &p->outcomes[i]);
     atomic_store(&p->started[i], 0.0);
     atomic_fetch_add(&p->done, 1);
   }
@@ -179,77 +252,27 @@ static void watch(pool *p) {
   }
 }
 
+static void run_pool(pool *p) {
+  int n_threads = p->options->n_threads;
+  p->started = calloc(p->n ? p->n : 1, sizeof *p->started);
+  pthread_t *threads = hd_xmalloc(sizeof *threads * (size_t)n_threads);
+  for (int t = 0; t < n_threads; t++)
+    pthread_create(&threads[t], NULL, work, p);
+  watch(p);
+  for (int t = 0; t < n_threads; t++)
+    pthread_join(threads[t], NULL);
+  free(threads);
+  free((void *)p->started);
+}
+
 void suite_run_all(const suite_options *o, const suite_case *cases, size_t n,
                    trial_device *device, suite_outcome *outcomes) {
   pool p = {.options = o, .cases = cases, .n = n, .device = device, .outcomes = outcomes};
-  p.started = calloc(n ? n : 1, sizeof *p.started);
-  pthread_t *threads = hd_xmalloc(sizeof *threads * (size_t)o->n_threads);
-  for (int t = 0; t < o->n_threads; t++)
-    pthread_create(&threads[t], NULL, work, &p);
-  watch(&p);
-  for (int t = 0; t < o->n_threads; t++)
-    pthread_join(threads[t], NULL);
-  free(threads);
-  free((void *)p.started);
+  run_pool(&p);
 }
 
-/* ---- injected faults ---- */
-
-static void run_fault(const suite_options *o, const suite_case *c, trial_kernel *kernel,
-                      trial_device *device, trial_fault fault, suite_faults *count) {
-  static const char *const names[] = {"none",    "metadata", "k-step",    "rows",
-                                      "scale",   "scale of B", "offsets", "gather",
-                                      "scatter", "combine", "statistic", "pairs"};
-  heddle_context *ctx = heddle_context_create();
-  trial_request request = request_of(o, c, true);
-  request.fault = fault;
-  trial_result result;
-  heddle_status status = trial_run(ctx, kernel, &request, device, &result);
-  bool seen = status == HEDDLE_OK && !result.ok &&
-              (result.comparison.n_wrong > 0 || result.n_statistics_wrong > 0);
-  const heddle_diagnostic *d = status == HEDDLE_OK ? NULL : last_diagnostic(ctx);
-  bool skipped = d && !strcmp(d->rule, "trial.fault");
-  printf("injected %-9s %s: %s\n", names[fault], seen ? "seen" : skipped ? "skipped" : "MISSED",
-         status == HEDDLE_OK ? result.why : d ? d->text : heddle_status_text(status));
-  *(seen ? &count->seen : skipped ? &count->skipped : &count->missed) += 1;
-  heddle_context_free(ctx);
-}
-
-void suite_run_injected(const suite_options *o, const suite_case *c, trial_device *device,
-                       suite_faults *count) {
-  suite_outcome outcome = {0};
-  heddle_context *ctx = heddle_context_create();
-  trial_kernel kernel = {0};
-  if (device && skips(c, device, &outcome)) {
-    printf("injected faults skipped: %s\n", outcome.why);
-    count->skipped += TRIAL_FAULT_ROWS;
-  } else if (compile_case(ctx, o, c, &kernel) != HEDDLE_OK) {
-    fail_with_diagnostics(&outcome, "compile", ctx, HEDDLE_INVALID);
-    printf("injected faults MISSED: %s\n", outcome.why);
-    count->missed += TRIAL_FAULT_ROWS;
-  } else {
-    for (int fault = TRIAL_FAULT_METADATA; fault <= TRIAL_FAULT_ROWS; fault++)
-      run_fault(o, c, &kernel, device, (trial_fault)fault, count);
-    for (int fault = TRIAL_FAULT_SCALE; kernel.manifest.scale_block && fault <= TRIAL_FAULT_SCALE_B;
-         fault++)
-      run_fault(o, c, &kernel, device, (trial_fault)fault, count);
-    if (hd_manifest_is_grouped(&kernel.manifest))
-      run_fault(o, c, &kernel, device, TRIAL_FAULT_OFFSETS, count);
-    if (hd_manifest_arg(&kernel.manifest, HD_ARG_GATHER_B))
-      run_fault(o, c, &kernel, device, TRIAL_FAULT_GATHER, count);
-    if (hd_manifest_arg(&kernel.manifest, HD_ARG_SCATTER_D))
-      run_fault(o, c, &kernel, device, TRIAL_FAULT_SCATTER, count);
-    if (kernel.manifest.slots)
-      run_fault(o, c, &kernel, device, TRIAL_FAULT_COMBINE, count);
-    if (kernel.manifest.statistic)
-      run_fault(o, c, &kernel, device, TRIAL_FAULT_STATISTIC, count);
-    if (kernel.manifest.scale_b_statistic)
-      run_fault(o, c, &kernel, device, TRIAL_FAULT_COLUMNS, count);
-    if (kernel.manifest.aux)
-      run_fault(o, c, &kernel, device, TRIAL_FAULT_AUX, count);
-    if (hd_act_is_pair(kernel.manifest.act))
-      run_fault(o, c, &kernel, device, TRIAL_FAULT_PAIRS, count);
-  }
-  trial_kernel_free(&kernel);
-  heddle_context_free(ctx);
+void suite_inject_all(const suite_options *o, const suite_case *cases, size_t n,
+                      trial_device *device, suite_faults *faults) {
+  pool p = {.options = o, .cases = cases, .n = n, .device = device, .faults = faults};
+  run_pool(&p);
 }
