@@ -50,7 +50,8 @@ static hd_bench_case case_of(const bench *x) {
                          .block_scales = {of_a->address, x->epilogue.blocks[1].address},
                          .block_rows = hd_product_block_rows(&product),
                          .workspace = x->peers_workspace.address,
-                         .workspace_bytes = WORKSPACE_BYTES};
+                         .workspace_bytes = WORKSPACE_BYTES,
+                         .n_jobs = x->options->n_jobs};
 }
 
 /* ---- operands ---- */

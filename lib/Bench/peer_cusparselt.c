@@ -5,10 +5,11 @@
 
 #include "Support/arena.h"
 #include "Support/diag.h"
+#include "Support/parallel.h"
 #include "Bench/peer_pad.h"
 #include "Bench/peer_table.h"
 
-enum { MOST_ALGORITHMS = 64, F16_SAFE_ALGORITHMS = 36, ALIGNMENT = 16 };
+enum { MOST_ALGORITHMS = 64, F16_SAFE_ALGORITHMS = 36, ALIGNMENT = 16, DEFAULT_ID = -1 };
 enum { /* cusparseOperation_t, cusparseOrder_t, cusparseComputeType, attributes of matrices and
           * algorithms */
   OP_N = 0,
@@ -77,7 +78,8 @@ static const char *const sonames[] = {"libcusparseLt.so.0", "libcusparseLt.so", 
 typedef struct way {
   struct state *state;
   opaque select, plan;
-  bool planned, row_major;
+  int id; /* of the algorithm; DEFAULT_ID: the library chooses */
+  bool selected, planned, row_major;
 } way;
 
 typedef struct state {
@@ -157,17 +159,40 @@ static heddle_status describe(heddle_context *ctx, state *s) {
   return bad ? refuse(ctx, "cusparseLt refuses the case", bad) : HEDDLE_OK;
 }
 
-static bool plan(state *s, way *w, int order, int id) {
-  w->state = s;
+static void select_algorithm(state *s, way *w) {
+  w->selected =
+      s->f.select_init(&s->handle, &w->select, &s->matmul[w->row_major], 0) == 0 &&
+      (w->id == DEFAULT_ID ||
+       s->f.select_set(&s->handle, &w->select, ALG_CONFIG_ID, &w->id, sizeof w->id) == 0);
+}
+
+static bool plan(state *s, way *w) {
   size_t need = 0;
-  if (s->f.select_init(&s->handle, &w->select, &s->matmul[order], 0) != 0)
-    return false;
-  if (id >= 0 && s->f.select_set(&s->handle, &w->select, ALG_CONFIG_ID, &id, sizeof id) != 0)
-    return false;
-  if (s->f.plan_init(&s->handle, &w->plan, &s->matmul[order], &w->select) != 0)
+  if (!w->selected ||
+      s->f.plan_init(&s->handle, &w->plan, &s->matmul[w->row_major], &w->select) != 0)
     return false;
   w->planned = true;
   return s->f.workspace(&s->handle, &w->plan, &need) == 0 && need <= s->bench.workspace_bytes;
+}
+
+typedef struct selecting {
+  state *s;
+  way *ways;
+  void *context; /* CUDA's, for the threads */
+} selecting;
+
+static void select_one(void *user, int32_t i) {
+  const selecting *x = user;
+  if (x->s->device->runtime->cu.context_set(x->context) == HD_CU_SUCCESS)
+    select_algorithm(x->s, &x->ways[i]);
+}
+
+/* On threads: for f16 a selection takes the library 0.1 s. It owns memory and cannot be copied. */
+static heddle_status select_all(heddle_context *ctx, state *s, way *ways, int32_t n) {
+  selecting x = {.s = s, .ways = ways};
+  HD_CU_TRY(ctx, s->device->runtime, context_get, &x.context);
+  hd_parallel(s->bench.n_jobs, n, select_one, &x);
+  return HEDDLE_OK;
 }
 
 static heddle_status compress_sets(heddle_context *ctx, hd_peer *peer, const way *w) {
@@ -229,14 +254,24 @@ static heddle_status take(heddle_context *ctx, hd_peer *peer, const hd_bench_cas
   return describe(ctx, s);
 }
 
-static void add(hd_peer *peer, way *w, const char *what) {
+static void add(hd_peer *peer, way *w) {
   state *s = peer->state;
-  char name[64], padded[24] = "";
+  char name[64], what[16] = "default", padded[24] = "";
+  if (w->id != DEFAULT_ID)
+    snprintf(what, sizeof what, "alg %d", w->id);
   if (s->unit)
     snprintf(padded, sizeof padded, " padded to %lld", (long long)s->unit);
   snprintf(name, sizeof name, "cusparselt %s %s%s", w->row_major ? "row" : "col", what, padded);
   hd_peer_add(peer, name, launch, w, w->row_major ? HD_STORED_ROW_MAJOR : HD_STORED_COL_MAJOR);
   peer->list[peer->n - 1].finish = s->unit ? crop : NULL;
+}
+
+static way *new_way(state *s, bool row_major, int id) {
+  way *w = &s->ways[s->n_ways++];
+  w->state = s;
+  w->row_major = row_major;
+  w->id = id;
+  return w;
 }
 
 static heddle_status prepare_cusparselt(heddle_context *ctx, hd_peer *peer,
@@ -249,22 +284,20 @@ static heddle_status prepare_cusparselt(heddle_context *ctx, hd_peer *peer,
     return HEDDLE_NO_MEMORY;
   memset(s->ways, 0, n_bytes);
   for (int order = 0; order < 2; order++) {
-    way *first = &s->ways[s->n_ways++];
-    first->row_major = order == 1;
-    if (!plan(s, first, order, -1))
+    way *first = new_way(s, order == 1, DEFAULT_ID);
+    select_algorithm(s, first);
+    if (!plan(s, first))
       continue;
     if (!s->compressed)
       HD_TRY(compress_sets(ctx, peer, first));
-    add(peer, first, "default");
+    add(peer, first);
     int n = n_algorithms(s, first);
-    for (int id = 0; id < n; id++) {
-      char what[16];
-      way *w = &s->ways[s->n_ways++];
-      w->row_major = first->row_major;
-      snprintf(what, sizeof what, "alg %d", id);
-      if (plan(s, w, order, id))
-        add(peer, w, what);
-    }
+    for (int id = 0; id < n; id++)
+      (void)new_way(s, order == 1, id);
+    HD_TRY(select_all(ctx, s, first + 1, n));
+    for (way *w = first + 1; w <= first + n; w++)
+      if (plan(s, w))
+        add(peer, w);
   }
   peer->picked = peer->n ? 0 : -1;
   return HEDDLE_OK;

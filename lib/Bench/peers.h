@@ -22,6 +22,7 @@ typedef struct hd_bench_case {
   int64_t block_rows;
   uint64_t workspace; /* device memory, and its size */
   size_t workspace_bytes;
+  int32_t n_jobs; /* threads that a peer may use to prepare; 0: 1 */
 } hd_bench_case;
 
 /* A peer's library, opened. */
