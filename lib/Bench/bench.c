@@ -31,6 +31,7 @@ typedef struct bench {
   hd_whole whole;
   hd_predecessor predecessor;
   hd_behind *behind; /* owned; HD_N_TRIGGERS of each kernel */
+  char broke[64];    /* hd_bench_result */
 } bench;
 
 static hd_bench_case case_of(const bench *x) {
@@ -344,15 +345,29 @@ static heddle_status enter_ours(heddle_context *ctx, bench *x, entries *out, int
   return HEDDLE_OK;
 }
 
-/* A way that cannot be launched is passed over; when none can, ctx holds why. */
-static heddle_status best_of(heddle_context *ctx, const bench *x, const hd_contender *list,
-                             int32_t n, int32_t *best) {
+static bool is_left_out(const bench *x, const char *name) {
+  for (int32_t i = 0; i < x->options->n_left_out; i++)
+    if (strcmp(x->options->left_out[i], name) == 0)
+      return true;
+  return false;
+}
+
+/* A way that cannot be launched is passed over; when none can, ctx holds why. One that breaks the
+ * device ends it all. */
+static heddle_status best_of(heddle_context *ctx, bench *x, const hd_contender *list, int32_t n,
+                             int32_t *best) {
   double least = INFINITY;
-  heddle_status status = HEDDLE_OK;
+  heddle_status status = HEDDLE_UNSUPPORTED;
   *best = -1;
   for (int32_t i = 0; i < n; i++) {
     double seconds;
+    if (is_left_out(x, list[i].name))
+      continue;
     heddle_status one = hd_measure_quick(ctx, x->device, &list[i], x->n_sets, 1e-3, &seconds);
+    if (one != HEDDLE_OK && hd_device_sync(NULL, x->device) != HEDDLE_OK) {
+      snprintf(x->broke, sizeof x->broke, "%s", list[i].name);
+      return one;
+    }
     if (one != HEDDLE_OK) {
       status = one;
     } else if (seconds < least) {
@@ -370,13 +385,13 @@ static void enter_peer(const hd_contender *c, bool alone, entries *out) {
 }
 
 /* The fastest of a peer's ways, and what it would run by default; ceilings all. */
-static void enter_ways(const hd_contender *list, int32_t n, int32_t best, int32_t picked,
-                       entries *out) {
+static void enter_ways(const bench *x, const hd_contender *list, int32_t n, int32_t best,
+                       int32_t picked, entries *out) {
   bool ceilings = list[best].stored == HD_STORED_NOTHING;
   if (!ceilings)
     enter_peer(&list[best], true, out);
   for (int32_t i = 0; i < n; i++)
-    if (ceilings || (i == picked && i != best))
+    if (ceilings || (i == picked && i != best && !is_left_out(x, list[i].name)))
       enter_peer(&list[i], false, out);
 }
 
@@ -391,12 +406,18 @@ static heddle_status enter_peers(heddle_context *ctx, bench *x, entries *out) {
     if (status == HEDDLE_OK)
       status = best_of(quiet, x, list, n, &best);
     if (status == HEDDLE_OK) {
-      enter_ways(list, n, best, picked, out);
+      enter_ways(x, list, n, best, picked, out);
+    } else if (x->broke[0]) {
+      hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "bench.broken",
+               "%s broke the device, which then refuses all calls of this process: %s", x->broke,
+               hd_first_error_text(quiet, heddle_status_text(status)));
     } else {
       hd_note(ctx, HD_NOWHERE, "bench.peer", "%s",
               hd_first_error_text(quiet, heddle_status_text(status)));
     }
     heddle_context_free(quiet);
+    if (x->broke[0])
+      return HEDDLE_ENVIRONMENT;
     if (status != HEDDLE_OK && status != HEDDLE_UNSUPPORTED && status != HEDDLE_ENVIRONMENT)
       return hd_error(ctx, status, HD_NOWHERE, "bench.peer", "a peer failed");
   }
@@ -477,7 +498,9 @@ static heddle_status run_final(heddle_context *ctx, bench *x, hd_bench_result *r
   for (int32_t i = n_final; i < ours.n; i++)
     HD_PUSH(all.list, all.n, all.cap, ours.list[i]);
   if (status == HEDDLE_OK) {
-    *result = (hd_bench_result){hd_xmalloc(sizeof *result->row * (size_t)all.n), all.n, x->n_sets};
+    *result = (hd_bench_result){.row = hd_xmalloc(sizeof *result->row * (size_t)all.n),
+                                .n_rows = all.n,
+                                .n_sets = x->n_sets};
     for (int32_t i = 0; i < all.n; i++)
       result->row[i] = all.list[i].row;
   }
@@ -515,8 +538,8 @@ heddle_status hd_bench_measure(heddle_context *ctx, const hd_device *device,
   if (status == HEDDLE_OK)
     status = run_final(ctx, &x, &r);
   clean(&x);
-  if (status == HEDDLE_OK)
-    *result = r;
+  memcpy(r.broke, x.broke, sizeof r.broke);
+  *result = r;
   return status;
 }
 

@@ -54,6 +54,8 @@ typedef struct hd_bench_options {
                       * predecessors instead of behind itself; 0: so it is */
   hd_peer *peer[HD_BENCH_PEERS];
   int32_t n_peers;
+  const char *const *left_out; /* names of peers' ways that are not measured */
+  int32_t n_left_out;
   bool alone; /* burst and sustained too, from n = 1024 on: of Heddle's and the best of each peer */
   double enough; /* of the final's rounds (measure.h) */
   double sustained_seconds; /* of each of those; 0: 1 */
@@ -73,6 +75,7 @@ typedef struct hd_bench_row {
   double error, bound; /* ||D - R|| / ||R|| over what was checked; 0: it stores no D */
   bool whole; /* all of D was checked afterwards (whole_check.h), not only sampled rows */
   bool ok;
+  bool broke; /* it broke the device: not measured (hd_bench_result) */
 } hd_bench_row;
 
 /* The final's rows: Heddle's, then of each peer its best and its default; then the quick looks. */
@@ -80,6 +83,9 @@ typedef struct hd_bench_result {
   hd_bench_row *row; /* owned: free() */
   int32_t n_rows;
   size_t n_sets;
+  /* After HEDDLE_ENVIRONMENT: name of the peer's way that broke the device, so that the driver
+   * refuses all further calls of this process; else "". */
+  char broke[64];
 } hd_bench_result;
 
 /* A peer that has no way for the case, and a schedule that cannot be compiled, become a note.

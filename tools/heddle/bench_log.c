@@ -2,10 +2,27 @@
 
 #include <string.h>
 
+#include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "Support/memory.h"
 #include "bench_print.h"
+
+char *bench_log_cutlass(const char *asked, const char *grid) {
+  const char *slash = grid ? strrchr(grid, '/') : NULL;
+  hd_strbuf path = {0};
+  uint64_t stamp[2];
+  if (asked)
+    return strcmp(asked, "none") ? hd_xstrdup(asked) : NULL;
+  if (!grid)
+    return NULL;
+  hd_strbuf_printf(&path, "%.*scutlass.csv", slash ? (int)(slash + 1 - grid) : 0, grid);
+  hd_file_stamp(hd_strbuf_text(&path), stamp);
+  if (stamp[0] || stamp[1])
+    return hd_strbuf_take(&path);
+  hd_strbuf_free(&path);
+  return NULL;
+}
 
 static heddle_status read_before(heddle_context *ctx, bench_log *log) {
   uint64_t stamp[2];
@@ -48,8 +65,9 @@ heddle_status bench_log_open(heddle_context *ctx, bool resume, bench_log *log) {
 
 typedef struct finder {
   const hd_bench_problem *p;
-  report *report; /* where rows are added; NULL: only checks whether there are any */
-  bool found;
+  report *report;      /* where rows are added; NULL: only checks whether there are any */
+  bench_names *broken; /* where names of ways that broke the device are added; may be NULL */
+  bool found;          /* a row of a way that did not */
 } finder;
 
 static bool is_elem(const csv_row *row, const char *column, heddle_elem elem) {
@@ -66,7 +84,13 @@ static heddle_status gather(heddle_context *ctx, const csv_row *row, void *user)
   if (m != f->p->m || k != f->p->k || n != f->p->n || !is_elem(row, "type", f->p->elem) ||
       !is_elem(row, "d_type", f->p->d_elem))
     return HEDDLE_OK;
-  f->found = true;
+  const char *verdict = csv_get(row, "verdict"), *name = csv_get(row, "contender");
+  bool broke = verdict && strcmp(verdict, report_broke) == 0;
+  f->found |= !broke;
+  if (broke && name && f->broken) {
+    char *copy = hd_xstrdup(name);
+    HD_PUSH(f->broken->name, f->broken->n, f->broken->cap, copy);
+  }
   return f->report ? report_add_row(ctx, row, f->report) : HEDDLE_OK;
 }
 
@@ -90,6 +114,20 @@ heddle_status bench_log_find(heddle_context *ctx, bench_log *log, const hd_bench
     status = report_add_cutlass(ctx, log->cutlass, &log->report);
   *cell = f.found ? report_find(&log->report, p->elem, p->m, p->k, p->n) : NULL;
   return status;
+}
+
+bench_names bench_log_broken(const bench_log *log, const hd_bench_problem *p) {
+  bench_names names = {0};
+  finder f = {.p = p, .broken = &names};
+  (void)look(NULL, log, &f);
+  return names;
+}
+
+void bench_names_free(bench_names *names) {
+  for (int32_t i = 0; i < names->n; i++)
+    hd_free(names->name[i]);
+  hd_free(names->name);
+  *names = (bench_names){0};
 }
 
 heddle_status bench_log_add(heddle_context *ctx, bench_log *log, uint64_t seed,

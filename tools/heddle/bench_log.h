@@ -16,14 +16,27 @@ typedef struct bench_log {
   report report;       /* the cases found in the file */
 } bench_log;
 
+/* The file that --cutlass asks for, else cutlass.csv next to the grid (owned); NULL: none. */
+char *bench_log_cutlass(const char *asked, const char *grid);
+
+/* Names of contenders. */
+typedef struct bench_names {
+  char **name; /* owned, each too: bench_names_free */
+  int32_t n, cap;
+} bench_names;
+void bench_names_free(bench_names *names);
+
 /* Starts with the file's rows if resume, otherwise with the column line only. HEDDLE_INVALID if the
  * file has other columns than this version writes. */
 heddle_status bench_log_open(heddle_context *ctx, bool resume, bench_log *log);
 /* Gathers the rows of a case; *cell (borrowed until the next call) is NULL when it has none. */
 heddle_status bench_log_find(heddle_context *ctx, bench_log *log, const hd_bench_problem *problem,
                              const report_cell **cell);
+/* Whether it is measured. A case that only has ways that broke the device is not. */
 bool bench_log_has(const bench_log *log, const hd_bench_problem *problem);
-/* Adds a measured case, and writes the file. */
+/* The ways that broke the device in an earlier attempt at the case. */
+bench_names bench_log_broken(const bench_log *log, const hd_bench_problem *problem);
+/* Adds rows of a case, and writes the file. */
 heddle_status bench_log_add(heddle_context *ctx, bench_log *log, uint64_t seed,
                             const hd_bench_problem *problem, const hd_bench_result *result);
 void bench_log_close(bench_log *log);

@@ -1,5 +1,6 @@
 #include "bench_print.h"
 #include "cli.h"
+#include "report.h"
 #include "Support/memory.h"
 
 #include <jansson.h>
@@ -195,7 +196,7 @@ void bench_csv_case(hd_strbuf *out, uint64_t seed, const hd_bench_problem *p,
                      r->timing.median * 1e6, r->timing.min * 1e6, r->timing.max * 1e6,
                      tflops(p, r->timing.median), tflops(p, r->alone.burst),
                      tflops(p, r->alone.sustained), r->alone.power_w, r->alone.sm_mhz, r->error,
-                     r->ok ? "ok" : "WRONG");
+                     r->broke ? report_broke : r->ok ? "ok" : "WRONG");
     add_quoted(out, r->name);
     hd_strbuf_printf(out, ",%s,%d,%s,%s,%s,", elem_name(p->d_elem), r->n_rounds, promise_of(r),
                      predecessor_of(r), checked_of(r));

@@ -10,6 +10,7 @@
 #include "Support/strbuf.h"
 #include "Bench/compile_ahead.h"
 #include "Bench/bench_random.h"
+#include "bench_again.h"
 #include "bench_ahead.h"
 #include "bench_args.h"
 #include "bench_beside.h"
@@ -73,6 +74,9 @@ static const char about[] =
     "(--index-schedule, --plain-schedule) is a contender; the ratios use the fastest of each\n"
     "kind.\n"
     "\n"
+    "An algorithm of a peer that breaks the device (by an illegal address, say) ends the process.\n"
+    "With -o the run begins again by itself, as with --resume, and leaves that algorithm out.\n"
+    "\n"
     "x dense, x peer: the time of cuBLASLt, and of the faster peer, over this time. The column\n"
     "command of CSV and JSON measures the row again.";
 
@@ -109,6 +113,7 @@ typedef struct bench_tool {
   bench_ahead ahead;
   bool many; /* a grid, or random cases */
   bool tells_ready; /* prints a table of plain and weights_ready times, after predecessors */
+  bool again;       /* a peer broke the device: another process goes on */
   int n_wrong;
   double began, work_done; /* start time, and the case_work measured since */
 } bench_tool;
@@ -185,10 +190,13 @@ static heddle_status measure_again(heddle_context *ctx, bench_tool *t, const hd_
 
 /* result: of BENCH_DYNAMIC_TIMES, which the caller frees if it succeeds. */
 static heddle_status run_prepared(heddle_context *ctx, bench_tool *t, int32_t index,
-                                  hd_bench_result *result, int32_t *n_results) {
+                                  const bench_names *left_out, hd_bench_result *result,
+                                  int32_t *n_results) {
   const hd_bench_problem *p = &t->grid.list[index];
   hd_bench_options options = case_options(t, index);
   hd_bench_prepared prepared;
+  options.left_out = (const char *const *)left_out->name;
+  options.n_left_out = left_out->n;
   HD_TRY(bench_ahead_take(ctx, &t->ahead, p, &options, &prepared));
   int32_t next = index + 1;
   while (next < t->grid.n && bench_log_has(&t->log, &t->grid.list[next]))
@@ -223,14 +231,18 @@ static void count_wrong(heddle_context *ctx, bench_tool *t, const hd_bench_probl
 
 static heddle_status measure_case(heddle_context *ctx, bench_tool *t, int32_t index) {
   const hd_bench_problem *p = &t->grid.list[index];
-  hd_bench_result result[BENCH_DYNAMIC_TIMES];
+  hd_bench_result result[BENCH_DYNAMIC_TIMES] = {{0}};
   int32_t n_results;
   if (t->args->beside)
     return bench_beside_case(ctx, t->device, p, &t->options, bench_ahead_host(&t->ahead),
                              &t->beside, &t->n_wrong);
-  HD_TRY(run_prepared(ctx, t, index, result, &n_results));
+  bench_names left_out = bench_log_broken(&t->log, p);
+  heddle_status status = run_prepared(ctx, t, index, &left_out, result, &n_results);
+  bench_names_free(&left_out);
+  if (result[0].broke[0])
+    return bench_again_log(ctx, &t->log, t->options.seed, p, result[0].broke, &t->again);
+  HD_TRY(status);
   t->work_done += case_work(p);
-  heddle_status status = HEDDLE_OK;
   if (t->printer.summary || t->log.path)
     status = bench_log_add(ctx, &t->log, t->options.seed, p, result);
   if (t->options.dynamic)
@@ -251,15 +263,13 @@ static heddle_status run_case(heddle_context *ctx, bench_tool *t, int32_t index)
   const hd_bench_problem *p = &t->grid.list[index];
   const report_cell *cell = NULL;
   bool has = bench_log_has(&t->log, p);
-  HD_TRY(bench_log_find(ctx, &t->log, p, &cell));
   if (has && !t->printer.summary)
     hd_note(ctx, HD_NOWHERE, "bench.resume", "%s already has this case", t->log.path);
   heddle_status status = has ? HEDDLE_OK : measure_case(ctx, t, index);
   if (isatty(STDERR_FILENO))
     fputs("\033[K", stderr); /* clears the progress */
   HD_TRY(status);
-  if (!has)
-    HD_TRY(bench_log_find(ctx, &t->log, p, &cell));
+  HD_TRY(bench_log_find(ctx, &t->log, p, &cell));
   if (t->printer.summary && cell)
     report_print_case(cell);
   return HEDDLE_OK;
@@ -341,6 +351,8 @@ static heddle_status run_tool(heddle_context *ctx, bench_tool *t) {
   if (t->printer.summary)
     report_print_head();
   heddle_status status = run_compiling_ahead(ctx, t);
+  if (t->again)
+    return status;
   if (t->options.dynamic)
     bench_dynamic_tail(&t->dynamic);
   if (t->tells_ready)
@@ -412,23 +424,6 @@ static void set_options(const bench_args *a, bench_tool *t) {
   t->log.path = a->csv;
   t->printer.summary = t->many && t->printer.format == BENCH_TABLE && !t->printer.dynamic;
   t->options.seed = t->printer.seed = (uint64_t)a->seed;
-}
-
-/* The file of --cutlass, else cutlass.csv next to the grid (owned); NULL: none. */
-static char *find_cutlass(const bench_args *a) {
-  const char *slash = a->grid ? strrchr(a->grid, '/') : NULL;
-  hd_strbuf path = {0};
-  uint64_t stamp[2];
-  if (a->cutlass)
-    return strcmp(a->cutlass, "none") ? hd_xstrdup(a->cutlass) : NULL;
-  if (!a->grid)
-    return NULL;
-  hd_strbuf_printf(&path, "%.*scutlass.csv", slash ? (int)(slash + 1 - a->grid) : 0, a->grid);
-  hd_file_stamp(hd_strbuf_text(&path), stamp);
-  if (stamp[0] || stamp[1])
-    return hd_strbuf_take(&path);
-  hd_strbuf_free(&path);
-  return NULL;
 }
 
 static heddle_status run(heddle_context *ctx, bench_tool *t) {
@@ -574,7 +569,8 @@ int cmd_bench(int argc, char **argv) {
     a.problem.d_elem = heddle_elem_get(a.problem.elem)->d;
   if ((a.list || a.predict) && !a.target)
     a.target = "sm_90a";
-  char *found = a.ptxas ? NULL : compile_find_ptxas(), *cutlass = find_cutlass(&a);
+  char *found = a.ptxas ? NULL : compile_find_ptxas();
+  char *cutlass = bench_log_cutlass(a.cutlass, a.grid);
   if (found || (a.ptxas && !strcmp(a.ptxas, "none")))
     a.ptxas = found;
   t.log.cutlass = cutlass;
@@ -584,5 +580,6 @@ int cmd_bench(int argc, char **argv) {
   hd_free(t.grid.list);
   hd_free(found);
   hd_free(cutlass);
-  return cli_finish(ctx, status);
+  int code = cli_finish(ctx, status);
+  return t.again ? bench_again(argc, argv, a.resume) : code;
 }

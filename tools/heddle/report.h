@@ -33,7 +33,11 @@ typedef struct report {
   report_cell *cell; /* owned */
   int32_t n, cap;
   int32_t n_wrong; /* rows that were skipped because of a wrong result */
+  int32_t n_broke; /* rows of peers' ways that broke the device */
 } report;
+
+/* The verdict of such a row. */
+extern const char report_broke[];
 
 /* Adds a row, or all rows of a file. Columns are found by name; wrong results and single rounds of
  * a sweep are skipped. HEDDLE_INVALID names the line and the column. */

@@ -9,6 +9,8 @@
 static const char *const names[] = {"heddle", "cublas", "cusparselt", "cutlass", "stream read",
                                     "stream all"};
 
+const char report_broke[] = "BROKE";
+
 /* ---- cells ---- */
 
 /* r->n if there is none. */
@@ -77,9 +79,11 @@ heddle_status report_add_row(heddle_context *ctx, const csv_row *row, report *r)
   HD_TRY(find_who(ctx, row, &who));
   HD_TRY(csv_number(ctx, row, "us", &us));
   HD_TRY(csv_optional(ctx, row, "sustained_tflops", &sustained));
-  bool wrong = verdict && strcmp(verdict, "ok") != 0;
+  bool broke = verdict && strcmp(verdict, report_broke) == 0;
+  bool wrong = verdict && !broke && strcmp(verdict, "ok") != 0;
   r->n_wrong += wrong;
-  if (wrong || (rounds && strcmp(rounds, "1") == 0))
+  r->n_broke += broke;
+  if (wrong || broke || (rounds && strcmp(rounds, "1") == 0))
     return HEDDLE_OK;
   report_figure *f = &cell->of[who];
   double work = 2e-6 * (double)cell->m * (double)cell->n * (double)cell->k;

@@ -283,4 +283,7 @@ void report_print_goals(const report *r, bool untuned) {
            n_promised, r->n);
   if (r->n_wrong)
     printf("\n%d rows are left out: their results were wrong.\n", r->n_wrong);
+  if (r->n_broke)
+    printf("\nAlgorithms of peers that broke the device (%s), left out: %d.\n", report_broke,
+           r->n_broke);
 }

@@ -25,6 +25,8 @@ fake_cuda fake_state;
 #define ENTRY(name, params, ...)                                                                   \
   EXPORT int name params;                                                                          \
   int name params {                                                                                \
+    if (S.broken && strncmp(#name, "cu", 2) == 0)                                                  \
+      return S.broken;                                                                             \
     if (S.fail && strcmp(S.fail, #name) == 0)                                                      \
       return S.fail_result;                                                                        \
     __VA_ARGS__                                                                                    \
@@ -37,9 +39,19 @@ ENTRY(cuInit, (unsigned flags), {
   return S.init_result;
 })
 ENTRY(cuDriverGetVersion, (int *version), *version = 13000;)
-ENTRY(cuGetErrorName, (int result, const char **text),
-      *text = result == 719 ? "CUDA_ERROR_LAUNCH_FAILED" : "CUDA_ERROR_FAKE";)
-ENTRY(cuGetErrorString, (int result, const char **text), (void)result; *text = "as asked";)
+EXPORT int cuGetErrorName(int result, const char **text);
+int cuGetErrorName(int result, const char **text) {
+  *text = result == 719   ? "CUDA_ERROR_LAUNCH_FAILED"
+          : result == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+                          : "CUDA_ERROR_FAKE";
+  return 0;
+}
+EXPORT int cuGetErrorString(int result, const char **text);
+int cuGetErrorString(int result, const char **text) {
+  (void)result;
+  *text = "as asked";
+  return 0;
+}
 
 ENTRY(cuDeviceGetCount, (int *count), *count = S.n_devices;)
 ENTRY(cuDeviceGet, (int *device, int ordinal), *device = ordinal;)

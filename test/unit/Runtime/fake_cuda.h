@@ -25,6 +25,7 @@ typedef struct fake_cuda {
   int n_spilling; /* number of first loaded modules that have local memory; 0: see local_bytes */
   const char *fail; /* the symbol that fails with fail_result */
   int fail_result;
+  int broken; /* the result of every call of the driver; 0: they succeed */
   const char *info_log, *error_log;
   int n_params; /* number of recorded parameters of a launch */
   size_t n_nodes; /* that the next captured launch depends on */
