@@ -19,8 +19,10 @@ heddle_status bench_again_log(heddle_context *ctx, bench_log *log, uint64_t seed
   }
   snprintf(row.name, sizeof row.name, "%s", contender);
   HD_TRY(bench_log_add(ctx, log, seed, problem, &result));
-  hd_note(ctx, HD_NOWHERE, "bench.broken", "begins again without it");
-  *again = true;
+  hd_note(ctx, HD_NOWHERE, "bench.broken",
+          again ? "begins again without it" : "with --resume, bench goes on without it");
+  if (again)
+    *again = true;
   return HEDDLE_ENVIRONMENT;
 }
 

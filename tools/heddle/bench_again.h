@@ -6,8 +6,9 @@
 
 #include "bench_log.h"
 
-/* Notes in the log that a contender broke the device at this case: *again is true. Without a file
- * only says what would help. Returns HEDDLE_ENVIRONMENT, or the error of the file. */
+/* Notes in the log that a contender broke the device at this case: *again is true. Only says what
+ * would help without a file, or if again is NULL (standard output is one document, which another
+ * process cannot continue). Returns HEDDLE_ENVIRONMENT, or the error of the file. */
 heddle_status bench_again_log(heddle_context *ctx, bench_log *log, uint64_t seed,
                               const hd_bench_problem *problem, const char *contender, bool *again);
 /* Replaces this process by `heddle` with the same arguments (of the subcommand, argv[0] its name),

@@ -75,7 +75,8 @@ static const char about[] =
     "kind.\n"
     "\n"
     "An algorithm of a peer that breaks the device (by an illegal address, say) ends the process.\n"
-    "With -o the run begins again by itself, as with --resume, and leaves that algorithm out.\n"
+    "With -o the run begins again by itself, as with --resume, and leaves that algorithm out (with\n"
+    "--format csv or json it ends, and --resume goes on).\n"
     "\n"
     "x dense, x peer: the time of cuBLASLt, and of the faster peer, over this time. The column\n"
     "command of CSV and JSON measures the row again.";
@@ -240,7 +241,8 @@ static heddle_status measure_case(heddle_context *ctx, bench_tool *t, int32_t in
   heddle_status status = run_prepared(ctx, t, index, &left_out, result, &n_results);
   bench_names_free(&left_out);
   if (result[0].broke[0])
-    return bench_again_log(ctx, &t->log, t->options.seed, p, result[0].broke, &t->again);
+    return bench_again_log(ctx, &t->log, t->options.seed, p, result[0].broke,
+                           t->printer.format == BENCH_TABLE ? &t->again : NULL);
   HD_TRY(status);
   t->work_done += case_work(p);
   if (t->printer.summary || t->log.path)
