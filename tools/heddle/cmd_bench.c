@@ -75,8 +75,8 @@ static const char about[] =
     "kind.\n"
     "\n"
     "An algorithm of a peer that breaks the device (by an illegal address, say) ends the process.\n"
-    "With -o the run begins again by itself, as with --resume, and leaves that algorithm out (with\n"
-    "--format csv or json it ends, and --resume goes on).\n"
+    "With -o the run begins again by itself, as with --resume, and leaves that algorithm out\n"
+    "(with --format csv or json it ends, and --resume goes on).\n"
     "\n"
     "x dense, x peer: the time of cuBLASLt, and of the faster peer, over this time. The column\n"
     "command of CSV and JSON measures the row again.";
