@@ -155,6 +155,33 @@ static void run_fault(const suite_options *o, const suite_case *c, trial_kernel 
   heddle_context_free(ctx);
 }
 
+/* Whether the kernel has what the fault is injected into. */
+static bool takes_fault(const hd_manifest *m, trial_fault fault) {
+  switch (fault) {
+  case TRIAL_FAULT_PAIRS:
+    return hd_act_is_pair(m->act);
+  case TRIAL_FAULT_SCALE:
+  case TRIAL_FAULT_SCALE_B:
+    return m->scale_block > 0;
+  case TRIAL_FAULT_OFFSETS:
+    return hd_manifest_is_grouped(m);
+  case TRIAL_FAULT_GATHER:
+    return hd_manifest_arg(m, HD_ARG_GATHER_B) != NULL;
+  case TRIAL_FAULT_SCATTER:
+    return hd_manifest_arg(m, HD_ARG_SCATTER_D) != NULL;
+  case TRIAL_FAULT_COMBINE:
+    return m->slots > 0;
+  case TRIAL_FAULT_STATISTIC:
+    return m->statistic != NULL;
+  case TRIAL_FAULT_COLUMNS:
+    return m->scale_b_statistic != NULL;
+  case TRIAL_FAULT_AUX:
+    return m->aux != NULL;
+  default:
+    return true;
+  }
+}
+
 void suite_run_injected(const suite_options *o, const suite_case *c, trial_device *device,
                         suite_faults *f) {
   suite_outcome outcome = {0};
@@ -168,27 +195,9 @@ void suite_run_injected(const suite_options *o, const suite_case *c, trial_devic
     hd_strbuf_printf(&f->lines, "injected faults MISSED: %s\n", outcome.why);
     f->missed += TRIAL_FAULT_ROWS;
   } else {
-    for (int fault = TRIAL_FAULT_METADATA; fault <= TRIAL_FAULT_ROWS; fault++)
-      run_fault(o, c, &kernel, device, (trial_fault)fault, f);
-    for (int fault = TRIAL_FAULT_SCALE; kernel.manifest.scale_block && fault <= TRIAL_FAULT_SCALE_B;
-         fault++)
-      run_fault(o, c, &kernel, device, (trial_fault)fault, f);
-    if (hd_manifest_is_grouped(&kernel.manifest))
-      run_fault(o, c, &kernel, device, TRIAL_FAULT_OFFSETS, f);
-    if (hd_manifest_arg(&kernel.manifest, HD_ARG_GATHER_B))
-      run_fault(o, c, &kernel, device, TRIAL_FAULT_GATHER, f);
-    if (hd_manifest_arg(&kernel.manifest, HD_ARG_SCATTER_D))
-      run_fault(o, c, &kernel, device, TRIAL_FAULT_SCATTER, f);
-    if (kernel.manifest.slots)
-      run_fault(o, c, &kernel, device, TRIAL_FAULT_COMBINE, f);
-    if (kernel.manifest.statistic)
-      run_fault(o, c, &kernel, device, TRIAL_FAULT_STATISTIC, f);
-    if (kernel.manifest.scale_b_statistic)
-      run_fault(o, c, &kernel, device, TRIAL_FAULT_COLUMNS, f);
-    if (kernel.manifest.aux)
-      run_fault(o, c, &kernel, device, TRIAL_FAULT_AUX, f);
-    if (hd_act_is_pair(kernel.manifest.act))
-      run_fault(o, c, &kernel, device, TRIAL_FAULT_PAIRS, f);
+    for (trial_fault fault = TRIAL_FAULT_NONE + 1; fault < TRIAL_N_FAULTS; fault++)
+      if (takes_fault(&kernel.manifest, fault))
+        run_fault(o, c, &kernel, device, fault, f);
   }
   trial_kernel_free(&kernel);
   heddle_context_free(ctx);

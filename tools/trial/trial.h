@@ -65,7 +65,8 @@ typedef enum trial_fault {
   TRIAL_FAULT_COMBINE,   /* or one of a sum */
   TRIAL_FAULT_STATISTIC, /* statistics of D: the pitch is one too large */
   TRIAL_FAULT_COLUMNS,   /* statistics of B: likewise */
-  TRIAL_FAULT_AUX        /* the second matrix: likewise */
+  TRIAL_FAULT_AUX,       /* the second matrix: likewise */
+  TRIAL_N_FAULTS
 } trial_fault;
 
 /* The user's epilogue function, for the reference; up is 0 unless the act is a pair. */
