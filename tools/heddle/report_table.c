@@ -240,6 +240,23 @@ static void print_reads(const report *r) {
   }
 }
 
+/* Lists every case that misses its goal, or would without weights_ready. */
+static void print_missed(const report *r, const goals *set) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < r->n; i++) {
+    const report_cell *c = &r->cell[i];
+    double gain = report_gain(c), plain = report_plain_gain(c), goal = 0;
+    for (int b = 0; b < N_BANDS; b++)
+      if (c->n >= set->band[b].least_n && c->n <= set->band[b].most_n)
+        goal = set->band[b].worst;
+    if (gain <= 0 || (gain >= goal && (plain <= 0 || plain >= goal)))
+      continue;
+    cli_print("%s%s %lld × %lld, N = %lld: %.3f of the best peer, without weights_ready %.3f\n",
+              n++ ? "" : "\n", elem_name(c->elem), (long long)c->m, (long long)c->k,
+              (long long)c->n, gain, plain);
+  }
+}
+
 /* Lists every case in which dense cuBLAS is faster. */
 static void print_dense(const report *r) {
   int32_t n = 0, n_behind = 0;
@@ -270,10 +287,12 @@ void report_print_goals(const report *r, bool untuned) {
     if (untuned)
       print_band(r, HEDDLE_N_ELEMS, &set->band[b]);
   }
-  if (untuned)
+  if (untuned) {
+    print_missed(r, set);
     print_dense(r);
-  else
+  } else {
     print_reads(r);
+  }
   int32_t n_promised = 0;
   for (int32_t i = 0; i < r->n; i++)
     n_promised += r->cell[i].promise[0] != '\0';
