@@ -52,7 +52,9 @@ static hd_bench_case case_of(const bench *x) {
                          .block_rows = hd_product_block_rows(&product),
                          .workspace = x->peers_workspace.address,
                          .workspace_bytes = WORKSPACE_BYTES,
-                         .n_jobs = x->options->n_jobs};
+                         .n_jobs = x->options->n_jobs,
+                         .left_out = x->options->left_out,
+                         .n_left_out = x->options->n_left_out};
 }
 
 /* ---- operands ---- */
@@ -345,29 +347,28 @@ static heddle_status enter_ours(heddle_context *ctx, bench *x, entries *out, int
   return HEDDLE_OK;
 }
 
-static bool is_left_out(const bench *x, const char *name) {
-  for (int32_t i = 0; i < x->options->n_left_out; i++)
-    if (strcmp(x->options->left_out[i], name) == 0)
-      return true;
-  return false;
+/* After a peer's failure: whether it broke the device, and what of it did. */
+static bool is_broken(bench *x, const char *name) {
+  if (hd_device_sync(NULL, x->device) == HEDDLE_OK)
+    return false;
+  snprintf(x->broke, sizeof x->broke, "%s", name);
+  return true;
 }
 
 /* A way that cannot be launched is passed over; when none can, ctx holds why. One that breaks the
  * device ends it all. */
-static heddle_status best_of(heddle_context *ctx, bench *x, const hd_contender *list, int32_t n,
-                             int32_t *best) {
+static heddle_status best_of(heddle_context *ctx, bench *x, const hd_bench_case *bc,
+                             const hd_contender *list, int32_t n, int32_t *best) {
   double least = INFINITY;
   heddle_status status = HEDDLE_UNSUPPORTED;
   *best = -1;
   for (int32_t i = 0; i < n; i++) {
     double seconds;
-    if (is_left_out(x, list[i].name))
+    if (hd_bench_case_leaves_out(bc, list[i].name))
       continue;
     heddle_status one = hd_measure_quick(ctx, x->device, &list[i], x->n_sets, 1e-3, &seconds);
-    if (one != HEDDLE_OK && hd_device_sync(NULL, x->device) != HEDDLE_OK) {
-      snprintf(x->broke, sizeof x->broke, "%s", list[i].name);
+    if (one != HEDDLE_OK && is_broken(x, list[i].name))
       return one;
-    }
     if (one != HEDDLE_OK) {
       status = one;
     } else if (seconds < least) {
@@ -385,13 +386,13 @@ static void enter_peer(const hd_contender *c, bool alone, entries *out) {
 }
 
 /* The fastest of a peer's ways, and what it would run by default; ceilings all. */
-static void enter_ways(const bench *x, const hd_contender *list, int32_t n, int32_t best,
+static void enter_ways(const hd_bench_case *bc, const hd_contender *list, int32_t n, int32_t best,
                        int32_t picked, entries *out) {
   bool ceilings = list[best].stored == HD_STORED_NOTHING;
   if (!ceilings)
     enter_peer(&list[best], true, out);
   for (int32_t i = 0; i < n; i++)
-    if (ceilings || (i == picked && i != best && !is_left_out(x, list[i].name)))
+    if (ceilings || (i == picked && i != best && !hd_bench_case_leaves_out(bc, list[i].name)))
       enter_peer(&list[i], false, out);
 }
 
@@ -404,9 +405,11 @@ static heddle_status enter_peers(heddle_context *ctx, bench *x, entries *out) {
     heddle_status status =
         hd_peer_prepare(quiet, x->options->peer[i], &bc, &list, &n, &picked);
     if (status == HEDDLE_OK)
-      status = best_of(quiet, x, list, n, &best);
+      status = best_of(quiet, x, &bc, list, n, &best);
+    else
+      (void)is_broken(x, hd_peer_preparing(x->options->peer[i]));
     if (status == HEDDLE_OK) {
-      enter_ways(x, list, n, best, picked, out);
+      enter_ways(&bc, list, n, best, picked, out);
     } else if (x->broke[0]) {
       hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "bench.broken",
                "%s broke the device, which then refuses all calls of this process: %s", x->broke,

@@ -54,7 +54,7 @@ typedef struct hd_bench_options {
                       * predecessors instead of behind itself; 0: so it is */
   hd_peer *peer[HD_BENCH_PEERS];
   int32_t n_peers;
-  const char *const *left_out; /* names of peers' ways that are not measured */
+  const char *const *left_out; /* hd_bench_case */
   int32_t n_left_out;
   bool alone; /* burst and sustained too, from n = 1024 on: of Heddle's and the best of each peer */
   double enough; /* of the final's rounds (measure.h) */
@@ -83,8 +83,8 @@ typedef struct hd_bench_result {
   hd_bench_row *row; /* owned: free() */
   int32_t n_rows;
   size_t n_sets;
-  /* After HEDDLE_ENVIRONMENT: name of the peer's way that broke the device, so that the driver
-   * refuses all further calls of this process; else "". */
+  /* After HEDDLE_ENVIRONMENT: name of the peer's way that broke the device (or what it was about to
+   * prepare), so that the driver refuses all further calls of this process; else "". */
   char broke[64];
 } hd_bench_result;
 

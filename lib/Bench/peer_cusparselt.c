@@ -233,6 +233,15 @@ static int n_algorithms(const state *s, const way *w) {
   return most < MOST_ALGORITHMS ? most : MOST_ALGORITHMS;
 }
 
+/* Names what is prepared; false: that is left out. */
+static bool begin(hd_peer *peer, const hd_bench_case *bench, int64_t unit) {
+  char padding[24] = "unpadded";
+  if (unit)
+    snprintf(padding, sizeof padding, "padded to %lld", (long long)unit);
+  snprintf(peer->preparing, sizeof peer->preparing, "cusparselt %s", padding);
+  return !hd_bench_case_leaves_out(bench, peer->preparing);
+}
+
 /* As it is; else in the next multiples that the library takes. */
 static heddle_status take(heddle_context *ctx, hd_peer *peer, const hd_bench_case *bench) {
   static const int64_t units[] = {8, 16, 32};
@@ -240,9 +249,11 @@ static heddle_status take(heddle_context *ctx, hd_peer *peer, const hd_bench_cas
   s->bench = s->own = *bench;
   s->device = peer->device;
   s->unit = 0;
-  if (describe(NULL, s) == HEDDLE_OK)
+  if (begin(peer, bench, 0) && describe(NULL, s) == HEDDLE_OK)
     return HEDDLE_OK;
   for (size_t i = 0; i < HD_COUNT(units) && bench->g == 0; i++) {
+    if (!begin(peer, bench, units[i]))
+      continue;
     HD_TRY(hd_padded_make(ctx, peer->device, bench, units[i], &s->padded));
     s->bench = s->padded.bench;
     s->unit = units[i];
@@ -251,7 +262,9 @@ static heddle_status take(heddle_context *ctx, hd_peer *peer, const hd_bench_cas
     hd_padded_free(peer->device, &s->padded);
   }
   s->bench = *bench;
-  return describe(ctx, s);
+  HD_TRY(describe(ctx, s));
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "peer.case",
+                  "cusparselt is left out: it broke the device");
 }
 
 static void add(hd_peer *peer, way *w) {

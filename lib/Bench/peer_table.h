@@ -23,6 +23,7 @@ struct hd_peer {
   void *state; /* owned by the implementation */
   hd_contender *list; /* owned */
   int32_t n, cap, picked;
+  char preparing[64]; /* hd_peer_preparing; its name, unless prepare says more */
 };
 
 extern const hd_peer_ops hd_peer_cublas, hd_peer_cusparselt, hd_peer_stream;

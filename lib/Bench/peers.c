@@ -1,4 +1,5 @@
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,11 +63,24 @@ void hd_peer_close(hd_peer *peer) {
   hd_free(peer);
 }
 
+bool hd_bench_case_leaves_out(const hd_bench_case *bench, const char *name) {
+  for (int32_t i = 0; i < bench->n_left_out; i++)
+    if (strcmp(bench->left_out[i], name) == 0)
+      return true;
+  return false;
+}
+
+const char *hd_peer_preparing(const hd_peer *peer) { return peer->preparing; }
+
 heddle_status hd_peer_prepare(heddle_context *ctx, hd_peer *peer, const hd_bench_case *bench,
                               const hd_contender **list, int32_t *n, int32_t *picked) {
   peer->ops->reset(peer);
   peer->n = 0;
   peer->picked = -1;
+  snprintf(peer->preparing, sizeof peer->preparing, "%s", peer->ops->name);
+  if (hd_bench_case_leaves_out(bench, peer->ops->name))
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "peer.case",
+                    "%s is left out: it broke the device", peer->ops->name);
   HD_TRY(peer->ops->prepare(ctx, peer, bench));
   if (peer->n == 0)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "peer.case",

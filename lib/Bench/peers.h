@@ -23,7 +23,13 @@ typedef struct hd_bench_case {
   uint64_t workspace; /* device memory, and its size */
   size_t workspace_bytes;
   int32_t n_jobs; /* threads that a peer may use to prepare; 0: 1 */
+  /* Names of ways, and of what hd_peer_preparing gives, that are not tried: each broke the device
+   * in an earlier process. */
+  const char *const *left_out;
+  int32_t n_left_out;
 } hd_bench_case;
+
+bool hd_bench_case_leaves_out(const hd_bench_case *bench, const char *name);
 
 /* A peer's library, opened. */
 typedef struct hd_peer hd_peer;
@@ -42,6 +48,9 @@ const char *const *hd_peer_sonames(const char *name);
  * the peer would run by default, -1 when it has none. HEDDLE_UNSUPPORTED when it has no way. */
 heddle_status hd_peer_prepare(heddle_context *ctx, hd_peer *peer, const hd_bench_case *bench,
                               const hd_contender **list, int32_t *n, int32_t *picked);
+/* What the last hd_peer_prepare was about to do, named like a way: "cusparselt padded to 8". Where
+ * it broke the device, this is to be left out. */
+const char *hd_peer_preparing(const hd_peer *peer);
 
 /* The same product into m x n values of f32 (s32 of 8-bit integers) at d, of buffer set 0,
  * accumulated no worse: what results are checked against. Runs on the device's stream.

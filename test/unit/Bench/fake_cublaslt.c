@@ -3,13 +3,12 @@
  * fake_cublaslt_fails names returns an error. A product whose D has as many rows as
  * FAKE_CUBLASLT_BREAKS in the environment breaks the device (the driver made for tests), unless D
  * is f32 or s32. */
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "Runtime/fake_cuda.h"
+#include "fake_break.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -118,17 +117,6 @@ static double value_at(const void *data, int type, uint64_t i) {
   return (double)x;
 }
 
-/* As a driver does after a kernel accessed an illegal address. */
-static void break_device(uint64_t n_rows) {
-  const char *breaks = getenv("FAKE_CUBLASLT_BREAKS");
-  void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  fake_cuda *fake = driver ? dlsym(driver, "fake_state") : NULL;
-  if (fake && breaks && strtoull(breaks, NULL, 10) == n_rows)
-    fake->broken = 700;
-  if (driver)
-    dlclose(driver);
-}
-
 /* A is k x rows and transposed, B is k x cols. Both are column-major. */
 int cublasLtMatmul(void *handle, void *desc, const void *alpha, void *a, layout *a_layout, void *b,
                    layout *b_layout, const void *beta, const void *c, layout *c_layout, void *d,
@@ -139,7 +127,7 @@ int cublasLtMatmul(void *handle, void *desc, const void *alpha, void *a, layout 
   if (fails("matmul"))
     return 13;
   if (d_layout->type != F32 && d_layout->type != S32) {
-    break_device(d_layout->rows);
+    fake_break("FAKE_CUBLASLT_BREAKS", d_layout->rows);
     return 0;
   }
   for (uint64_t j = 0; j < d_layout->cols; j++)
