@@ -45,3 +45,10 @@ void hd_peer_add(hd_peer *peer, const char *name, hd_launch_fn launch, void *use
   strncpy(c.name, name, sizeof c.name - 1);
   HD_PUSH(peer->list, peer->n, peer->cap, c);
 }
+
+bool hd_bench_case_leaves_out(const hd_bench_case *bench, const char *name) {
+  for (int32_t i = 0; i < bench->n_left_out; i++)
+    if (strcmp(bench->left_out[i], name) == 0)
+      return true;
+  return false;
+}

@@ -63,13 +63,6 @@ void hd_peer_close(hd_peer *peer) {
   hd_free(peer);
 }
 
-bool hd_bench_case_leaves_out(const hd_bench_case *bench, const char *name) {
-  for (int32_t i = 0; i < bench->n_left_out; i++)
-    if (strcmp(bench->left_out[i], name) == 0)
-      return true;
-  return false;
-}
-
 const char *hd_peer_preparing(const hd_peer *peer) { return peer->preparing; }
 
 heddle_status hd_peer_prepare(heddle_context *ctx, hd_peer *peer, const hd_bench_case *bench,
