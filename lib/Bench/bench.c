@@ -360,7 +360,7 @@ static bool is_broken(bench *x, const char *name) {
 static heddle_status best_of(heddle_context *ctx, bench *x, const hd_bench_case *bc,
                              const hd_contender *list, int32_t n, int32_t *best) {
   double least = INFINITY;
-  heddle_status status = HEDDLE_UNSUPPORTED;
+  heddle_status status = HEDDLE_OK;
   *best = -1;
   for (int32_t i = 0; i < n; i++) {
     double seconds;
@@ -376,6 +376,9 @@ static heddle_status best_of(heddle_context *ctx, bench *x, const hd_bench_case 
       *best = i;
     }
   }
+  if (*best < 0 && status == HEDDLE_OK)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "peer.case",
+                    "%s and all other ways are left out: they broke the device", list[0].name);
   return *best >= 0 ? HEDDLE_OK : status;
 }
 
