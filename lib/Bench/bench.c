@@ -378,7 +378,8 @@ static heddle_status best_of(heddle_context *ctx, bench *x, const hd_bench_case 
   }
   if (*best < 0 && status == HEDDLE_OK)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "peer.case",
-                    "%s and all other ways are left out: they broke the device", list[0].name);
+                    "%s and all other algorithms are left out: they broke the device",
+                    list[0].name);
   return *best >= 0 ? HEDDLE_OK : status;
 }
 

@@ -242,17 +242,18 @@ static bool begin(hd_peer *peer, const hd_bench_case *bench, int64_t unit) {
   return !hd_bench_case_leaves_out(bench, peer->preparing);
 }
 
-/* As it is; else in the next multiples that the library takes. */
+/* As it is; else in the next multiples that the library takes. Sizes that were tried are not tried
+ * again. */
 static heddle_status take(heddle_context *ctx, hd_peer *peer, const hd_bench_case *bench) {
-  static const int64_t units[] = {8, 16, 32};
+  static const int64_t units[] = {1, 8, 16, 32};
   state *s = peer->state;
   s->bench = s->own = *bench;
   s->device = peer->device;
   s->unit = 0;
   if (begin(peer, bench, 0) && describe(NULL, s) == HEDDLE_OK)
     return HEDDLE_OK;
-  for (size_t i = 0; i < HD_COUNT(units) && bench->g == 0; i++) {
-    if (!begin(peer, bench, units[i]))
+  for (size_t i = 1; i < HD_COUNT(units) && bench->g == 0; i++) {
+    if (!hd_padded_differs(bench, units[i], units[i - 1]) || !begin(peer, bench, units[i]))
       continue;
     HD_TRY(hd_padded_make(ctx, peer->device, bench, units[i], &s->padded));
     s->bench = s->padded.bench;

@@ -35,6 +35,12 @@ static heddle_status pad(heddle_context *ctx, const hd_device *device, const hd_
   return status;
 }
 
+bool hd_padded_differs(const hd_bench_case *bench, int64_t unit, int64_t smaller) {
+  return round_up(bench->m, unit) != round_up(bench->m, smaller) ||
+         round_up(bench->n, unit) != round_up(bench->n, smaller) ||
+         round_up(bench->k, unit) != round_up(bench->k, smaller);
+}
+
 heddle_status hd_padded_make(heddle_context *ctx, const hd_device *device,
                              const hd_bench_case *from, int64_t unit, hd_padded *padded) {
   hd_padded p = {.bench = *from};

@@ -10,6 +10,8 @@ typedef struct hd_padded {
   hd_rotation a, b, d; /* owned */
 } hd_padded;
 
+/* Whether multiples of `unit` and of `smaller` are other sizes. */
+bool hd_padded_differs(const hd_bench_case *bench, int64_t unit, int64_t smaller);
 /* Sizes up to multiples of `unit`. Not of batches. */
 heddle_status hd_padded_make(heddle_context *ctx, const hd_device *device,
                              const hd_bench_case *from, int64_t unit, hd_padded *padded);

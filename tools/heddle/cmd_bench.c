@@ -76,7 +76,8 @@ static const char about[] =
     "\n"
     "An algorithm of a peer that breaks the device (by an illegal address, say) ends the process.\n"
     "With -o the run begins again by itself, as with --resume, and leaves that algorithm out\n"
-    "(with --format csv or json it ends, and --resume goes on).\n"
+    "(with --format csv or json it ends, and --resume goes on). Where cuSPARSELt breaks the\n"
+    "device when it compresses A, that padding is left out.\n"
     "\n"
     "x dense, x peer: the time of cuBLASLt, and of the faster peer, over this time. The column\n"
     "command of CSV and JSON measures the row again.";
